@@ -59,6 +59,7 @@ class Processors {
         together_(model.together_percent / 100.0),
         sender_free_(ranks, 0),
         leaving_(together_ < 1 ? ranks : 0),
+        last_begun_(ranks, -1),
         host_of_(ranks, kNone),
         hosts_(model.hosts.size()) {
     for (std::size_t h = 0; h < model.hosts.size(); ++h) {
@@ -70,19 +71,29 @@ class Processors {
 
   /// When the first and the last message of a transfer leave that could leave at `ready`.
   Times send(const Transfer& t, const Size& size, const Times& ready) {
-    if (leaving_.empty()) return send(t, size, ready, 1);
-    Picoseconds& last = leaving_[index(t.src)].try_emplace(t.dst, -1).first->second;
-    if (ready.first <= last) return send(t, size, ready, together_);
-    const Times sent = send(t, size, ready, 1);
-    last = sent.first - overhead_;
+    Picoseconds& last = last_begun_[index(t.src)];
+    const bool is_awake = ready.first <= last;
+    const Times sent = send(t, size, ready, is_awake ? Sender::Awake : Sender::Asleep);
+    last = std::max(last, sent.first - overhead_);
     return sent;
   }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
+  enum class Sender : std::uint8_t { Asleep, Awake };
+
+  Times send(const Transfer& t, const Size& size, const Times& ready, Sender sender) {
+    if (leaving_.empty()) return send(t, size, ready, sender, 1);
+    Picoseconds& last = leaving_[index(t.src)].try_emplace(t.dst, -1).first->second;
+    if (ready.first <= last) return send(t, size, ready, Sender::Asleep, together_);
+    const Times sent = send(t, size, ready, sender, 1);
+    last = sent.first - overhead_;
+    return sent;
+  }
+
   /// `part`: of what a message costs.
-  Times send(const Transfer& t, const Size& size, Times ready, double part) {
+  Times send(const Transfer& t, const Size& size, Times ready, Sender sender, double part) {
     const Times asked = ready;
     if (overhead_ > 0) {
       Picoseconds& free = sender_free_[index(t.src)];
@@ -95,12 +106,17 @@ class Processors {
     // The host works on the message while its sender does, not after that.
     const Picoseconds begin = std::max(asked.first, ready.first - part * overhead_);
     if (src == dst) {
-      if (src != kNone) work(src, begin, part, true, size, ready);
+      if (src != kNone) work(src, begin, part * of_host(src, sender), true, size, ready);
       return ready;
     }
-    if (src != kNone) work(src, begin, part / 2, false, size, ready);
-    if (dst != kNone) work(dst, begin, part / 2, false, size, ready);
+    if (src != kNone) work(src, begin, part / 2 * of_host(src, sender), false, size, ready);
+    if (dst != kNone) work(dst, begin, part / 2 * of_host(dst, sender), false, size, ready);
     return ready;
+  }
+
+  /// Of what a message costs that host.
+  [[nodiscard]] double of_host(std::size_t h, Sender sender) const {
+    return sender == Sender::Asleep ? 1 : model_.hosts[h].awake_percent / 100.0;
   }
 
   /// `part`: of a message that is the host's. `within`: both of its ends are here.
@@ -124,6 +140,7 @@ class Processors {
   double together_;
   std::vector<Picoseconds> sender_free_;
   std::vector<std::map<Rank, Picoseconds>> leaving_;  ///< by sender: when one to a rank began to
+  std::vector<Picoseconds> last_begun_;               ///< by sender: when any began to
   std::vector<std::size_t> host_of_;
   std::vector<Server> hosts_;
 };

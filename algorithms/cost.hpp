@@ -25,6 +25,9 @@ struct SharedHost {
   /// Of each message, whatever its size; half of that if only one of its ends is here.
   Time message{};
   Bandwidth bandwidth{};  ///< bytes a second of messages within; 0: as many as there are
+  /// Percent of `message` that one takes which is ready while its sender still has another to send,
+  /// which need not be woken for it.
+  std::uint32_t awake_percent = 100;
   bool operator==(const SharedHost&) const = default;
 };
 

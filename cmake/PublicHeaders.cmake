@@ -6,7 +6,7 @@ set(multitree_public_headers
   # What the network is.
   error.hpp        topologies/error.hpp
   topology.hpp     topologies/units.hpp topologies/topology.hpp
-  networks.hpp     topologies/registry.hpp topologies/degrade.hpp topologies/remaining_network.hpp
+  networks.hpp     topologies/registry.hpp topologies/notes.hpp topologies/degrade.hpp topologies/remaining_network.hpp
   # Who sends what when.
   schedule.hpp     algorithms/collective.hpp algorithms/schedule.hpp
   generators.hpp   algorithms/registry.hpp

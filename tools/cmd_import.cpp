@@ -47,7 +47,7 @@ int run(const ImportFlags& flags, const CLI::App& app) {
     }
   }
   check_writable(flags.output);
-  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  const Topology topology = for_flag("--topology", [&] { return load_with_notes(flags.topology); });
   write_file(flags.output, write_schedule_json(parse(flags, topology), topology));
   return kOk;
 }

@@ -137,7 +137,7 @@ int run(const VerifyFlags& flags) {
   const auto [text, name] = read_certificate(flags.schedule);
   std::optional<Topology> other;
   if (!flags.topology.empty()) {
-    other = for_flag("--topology", [&] { return load_topology(flags.topology); });
+    other = for_flag("--topology", [&] { return load_with_notes(flags.topology); });
   }
   if (flags.certificate && is_certificate(text)) {
     return check_certificate({text, name}, {.topology = std::move(other)}, flags.json);

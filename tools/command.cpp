@@ -147,9 +147,13 @@ Topology with_notes(std::string_view prefix, const Make& make) {
 
 }  // namespace
 
+Topology load_with_notes(const std::string& spec_or_file) {
+  return with_notes("", [&] { return load_topology(spec_or_file); });
+}
+
 Topology load_network(const NetworkFlags& flags) {
-  const Topology topology = with_notes(
-      "", [&] { return for_flag("--topology", [&] { return load_topology(flags.topology); }); });
+  const Topology topology =
+      for_flag("--topology", [&] { return load_with_notes(flags.topology); });
   return change_by_flags(topology, flags.changes);
 }
 

@@ -99,6 +99,8 @@ std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& change
                                            bool with_ranks = true);
 /// Adds -t and all of these; returns -t.
 CLI::Option* add_network_flags(CLI::App& app, NetworkFlags& flags);
+/// load_topology() that says on standard error what was taken for granted, in one process of a job.
+Topology load_with_notes(const std::string& spec_or_file);
 /// Reads the network and changes it. \throws Error naming the flag.
 Topology load_network(const NetworkFlags& flags);
 /// The same for all that makes a whole schedule or its bounds. \throws Error as

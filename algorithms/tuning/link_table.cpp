@@ -78,9 +78,12 @@ std::vector<LinkTable::Host> parse_hosts(const JsonValue& list) {
   std::set<std::string> known;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonValue entry = list.at(i);
-    entry.check_keys({"nodes", "message", "bandwidth"});
+    entry.check_keys({"nodes", "message", "bandwidth", "awake"});
     const JsonValue nodes = entry.at("nodes");
     LinkTable::Host host{{}, parse_latency(entry.at("message"))};
+    if (entry.has("awake")) {
+      host.awake = static_cast<std::uint32_t>(entry.at("awake").integer(0, 100));
+    }
     if (entry.has("bandwidth")) host.bandwidth = parse_rate(entry.at("bandwidth"));
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       host.nodes.push_back(nodes.at(n).string());
@@ -145,7 +148,7 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
   model.pooled = true;
   model.element_bytes = kElementBytes;
   for (const LinkTable::Host& host : table.hosts) {
-    SharedHost shared{{}, host.message, host.bandwidth};
+    SharedHost shared{{}, host.message, host.bandwidth, host.awake};
     for (const std::string& node : host.nodes) {
       if (const auto it = ranks.find(node); it != ranks.end()) shared.ranks.push_back(it->second);
     }
@@ -178,6 +181,7 @@ std::string write_link_table_json(const LinkTable& table) {
     if (host.bandwidth.bytes_per_second != 0) {
       fmt::format_to(to, ",\"bandwidth\":\"{}\"", to_string(host.bandwidth));
     }
+    if (host.awake != 100) fmt::format_to(to, ",\"awake\":{}", host.awake);
     fmt::format_to(to, "}}");
   }
   fmt::format_to(to, "{}", table.hosts.empty() ? "" : "]");

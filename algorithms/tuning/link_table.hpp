@@ -27,6 +27,7 @@ struct LinkTable {
     std::vector<std::string> nodes;
     Time message;
     Bandwidth bandwidth{};
+    std::uint32_t awake = 100;  ///< SharedHost::awake_percent
     bool operator==(const Host&) const = default;
   };
   /// What was found to be the fastest for calls of one size, while it was used.

@@ -12,8 +12,8 @@
 from ._core import (Bound, ProofReport, Simulation, Tables, Tuning, VerifyReport, Violation, algorithms, families,
                     format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time)
 from .communicator import Communicator, Operator, Request, unique_id
-from .errors import (Aborted, DeviceError, Error, FileError, InternalError, InvalidArgument, InvalidInput, InvalidUsage,
-                     SystemFailure, Timeout, TransportError, Unsupported)
+from .errors import (Aborted, AssumptionWarning, DeviceError, Error, FileError, InternalError, InvalidArgument,
+                     InvalidInput, InvalidUsage, SystemFailure, Timeout, TransportError, Unsupported)
 from .networks import LINK, Topology, topology
 from .schedules import (CHUNK, ENTRY, SPAN, TRANSFER, Plan, Schedule, bound, load, parse_msccl, schedule,
                         schedule_from_arrays, tune)

@@ -197,7 +197,7 @@ def _spec_of(what: Union[PathLike, Topology]) -> str:
     if not isinstance(what, Topology):
         return os.fspath(what)
     try:
-        same = _core.load_topology(what.name) == what
+        same = _core.load_topology(what.name)[0] == what
     except Error:
         same = False
     if not same:

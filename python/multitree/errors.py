@@ -79,6 +79,10 @@ class SystemFailure(Error, OSError):
     code = "system"
 
 
+class AssumptionWarning(UserWarning):
+    """What the library took for granted where a file or an argument leaves it open."""
+
+
 class InternalError(Error):
     """A bug of the library."""
 

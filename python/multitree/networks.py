@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from . import _core
-from .errors import InvalidArgument
+from .errors import AssumptionWarning, InvalidArgument
 
 if TYPE_CHECKING:
     import networkx
@@ -35,15 +36,23 @@ def topology(what: TopologyLike, *, bandwidth: str = DEFAULT_BANDWIDTH, latency:
     seconds). Edges of a `Graph` are links in both directions, those of a `DiGraph` in one; parallel edges of
     multigraphs are links of their own.
 
-    Raises InvalidArgument (spec, edge), InvalidInput (content of a file, a network that is not connected), FileError.
+    Warns with AssumptionWarning where the content of a file leaves something open. Raises InvalidArgument (spec, edge),
+    InvalidInput (content of a file, a network that is not connected), FileError.
     """
     if isinstance(what, Topology):
         return what
     if isinstance(what, (str, os.PathLike)):
-        return _core.load_topology(os.fspath(what))
+        return _warned(_core.load_topology(os.fspath(what)))
     if hasattr(what, "edges") and hasattr(what, "is_directed"):
         return _from_graph(what, bandwidth, latency)
     raise InvalidArgument(f"topology: expected a spec, a path, a networkx graph or a Topology, got {type(what).__name__}")
+
+
+def _warned(noted: tuple[Topology, list[str]]) -> Topology:
+    network, notes = noted
+    for note in notes:
+        warnings.warn(note, AssumptionWarning, stacklevel=3)
+    return network
 
 
 def _quantity(value: Any, parse: Any, scale: float, where: str) -> int:
@@ -88,9 +97,10 @@ def change(self: Topology, *, without: str = "", dead: str = "", slow: str = "",
 
     without: dead links, ``"3-7"`` (both directions), ``"3>7"`` (one); dead: nodes, ``"5,8-11"``;
     slow: ``"5:0.25"`` (all links of a node), ``"3-7:4GB/s"``; parallel: ``"3-7:4"``; ranks: that take part,
-    ``"0-15,32"``. Ranks that are left are numbered anew. Raises InvalidArgument.
+    ``"0-15,32"``. Ranks that are left are numbered anew. Warns with AssumptionWarning where a text names one node and is
+    the number of another's rank. Raises InvalidArgument.
     """
-    return self._changed(without, dead, slow, parallel, ranks)
+    return _warned(self._changed(without, dead, slow, parallel, ranks))
 
 
 def _links(self: Topology) -> np.ndarray:

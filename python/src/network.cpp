@@ -27,9 +27,20 @@ Network build(const std::string& name, const std::vector<Vertex>& nodes,
   return share(std::move(builder).build());
 }
 
-Network changed(const Network& network, const std::string& without, const std::string& dead,
-                const std::string& slow, const std::string& parallel, const std::string& ranks) {
-  return share(change_network(*network, {without, dead, slow, parallel, ranks}));
+/// A network, and what was taken for granted about it.
+using Noted = std::pair<Network, std::vector<std::string>>;
+
+template <class Make>
+Noted with_notes(const Make& make) {
+  const Notes notes;
+  Network network = share(make());
+  return {std::move(network), notes.all()};
+}
+
+Noted changed(const Network& network, const std::string& without, const std::string& dead,
+              const std::string& slow, const std::string& parallel, const std::string& ranks) {
+  return with_notes(
+      [&] { return change_network(*network, {without, dead, slow, parallel, ranks}); });
 }
 
 std::vector<std::string> node_names(const Network& network) {
@@ -128,7 +139,8 @@ void bind_networks(nb::module_& module) {
       .def("__hash__",
            [](const Network& self) { return std::hash<std::string>()((*self).name()); });
   module.def(
-      "load_topology", [](const std::string& text) { return share(load_topology(text)); },
+      "load_topology",
+      [](const std::string& text) { return with_notes([&] { return load_topology(text); }); },
       nb::arg("spec_or_file"), nb::call_guard<nb::gil_scoped_release>());
   module.def("build_topology", build, nb::arg("name"), nb::arg("nodes"), nb::arg("links"));
   module.def("families", families,

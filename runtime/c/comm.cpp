@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "runtime/job/agreement.hpp"
+#include "runtime/job/log_internal.hpp"
 #include "runtime/tuning.hpp"
 #include "topologies/exception_words.hpp"
+#include "topologies/notes.hpp"
 #include "topologies/thread.hpp"
 
 namespace multitree::runtime::c {
@@ -108,6 +110,15 @@ std::unique_ptr<Communicator> Comm::make_communicator(const std::shared_ptr<Boot
   return std::make_unique<Communicator>(job, std::move(all), options);
 }
 
+CommPlans Comm::make_plans(const Joined& joined) const {
+  const Notes notes;
+  CommPlans plans(settings_, joined.job->size(), joined.network);
+  if (joined.job->seat() == Seat{0}) {
+    for (const std::string& note : notes.all()) logger().warn("{}", note);
+  }
+  return plans;
+}
+
 void Comm::set_up(const Join& join) {
   try {
     const Joined joined =
@@ -115,7 +126,7 @@ void Comm::set_up(const Join& join) {
     rank_ = rank_at(joined.job->seat());
     size_ = joined.job->size();
     try {
-      CommPlans all_plans(settings_, joined.job->size(), joined.network);
+      CommPlans all_plans = make_plans(joined);
       std::unique_ptr<Communicator> communicator = make_communicator(joined.job, all_plans);
       {
         const std::scoped_lock lock(words_mutex_);

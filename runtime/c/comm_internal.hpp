@@ -224,6 +224,8 @@ class Comm {
   void wait_for_stream(const Job& job);
   [[nodiscard]] std::unique_ptr<Communicator> make_communicator(
       const std::shared_ptr<Bootstrap>& job, CommPlans& plans) const;
+  /// The first of a job logs what was taken for granted about the network.
+  [[nodiscard]] CommPlans make_plans(const Joined& joined) const;
   void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, CommPlans plans);
   void hand_over();
   [[nodiscard]] std::optional<RemainingNetwork> remaining_network(const Survivors& left) const;

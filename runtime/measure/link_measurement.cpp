@@ -37,7 +37,7 @@ constexpr Kind kKinds[] = {{1, kSmallBytes},         {kBurst, kSmallBytes},
                            {1, kSmallBytes, kChain}, {kBurst, kSmallBytes, 1, true}};
 
 constexpr std::size_t kSingles = 16;
-constexpr std::size_t kSmall = 0, kLarge = 2, kInTurn = 4;  // of these
+constexpr std::size_t kSmall = 0, kLarge = 2, kManyLarge = 3, kInTurn = 4;  // of these
 
 std::int64_t median(std::vector<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -87,8 +87,9 @@ struct Measured {
   ByKind rounds{};  ///< as at every rank
 };
 
-PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested) {
-  return {pair, times[0], times[1], times[2], times[3], rested, times[5]};
+PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested,
+                     std::int64_t steady) {
+  return {pair, times[0], times[1], times[2], times[3], rested, times[5], steady};
 }
 
 HostTimes::Round round_of(const ByKind& times) {
@@ -160,14 +161,15 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
   mine.single = single_messages(rounds, self, hosts, std::chrono::nanoseconds(longest[kSmall]));
   mine.reaches = measure_reaches(rounds, self, reaches, std::chrono::nanoseconds(longest[kInTurn]));
   std::vector<ByKind> times(all.sources.size());
-  std::vector<std::int64_t> rested(all.sources.size());
+  std::vector<std::int64_t> rested(all.sources.size()), steady(all.sources.size());
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
-    std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
+    std::vector<std::vector<std::int64_t>> by_source(all.sources.size()), after_second = by_source;
     for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
       const std::vector<Span> round = rounds.round(of_kind(k), kKinds[k]);
       Span& ours = mine.spans.emplace_back();
       for (std::size_t s = 0; s < round.size(); ++s) {
         by_source[s].push_back(round[s].length());
+        after_second[s].push_back(round[s].end - round[s].second);
         const Rank source = rank_at(of_kind(k).sources[s]);
         if (std::ranges::binary_search(mates, source)) ours.add(round[s]);
       }
@@ -176,10 +178,11 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
     for (std::size_t s = 0; s < times.size(); ++s) {
       if (k != kInTurn) times[s][k] = median(by_source[s]);
       if (k == kLarge) rested[s] = *std::ranges::min_element(by_source[s]);
+      if (k == kManyLarge) steady[s] = median(after_second[s]);
     }
   }
   for (std::size_t s = 0; s < times.size(); ++s) {
-    mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s]));
+    mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s], steady[s]));
   }
   return mine;
 }

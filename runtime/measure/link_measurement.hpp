@@ -68,9 +68,10 @@ struct PairTimes {
   std::int64_t small = 0;   ///< one small message to each neighbour
   std::int64_t burst = 0;   ///< kBurst small ones to each
   std::int64_t large = 0;   ///< one of kLargeBytes to each
-  std::int64_t many = 0;    ///< kMany of them: what shapers let through at once has passed by then
+  std::int64_t many = 0;    ///< kMany of them
   std::int64_t rested = 0;  ///< the shortest of `large`: of a link that was idle before; 0: unknown
   std::int64_t together = 0;  ///< as burst, posted at once; 0: unknown
+  std::int64_t steady = 0;  ///< of `many`, from the second's arrival to the last's; 0: unknown
 };
 inline constexpr std::uint32_t kBurst = 8, kMany = 4, kChain = 9;
 inline constexpr std::size_t kSmallBytes = 8, kLargeBytes = 64 * 1024;

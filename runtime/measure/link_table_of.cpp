@@ -100,16 +100,24 @@ double overhead_of(const std::vector<PairTimes>& times) {
   return std::clamp(median(overheads), 0.0, kMostLatency);
 }
 
+/// ns of one large message of several, when what shapers let through at once has passed. Rounds of
+/// one and of several differ by less than that where links rest longer before one of them, and
+/// arrivals by less where several are found at one look.
+double steady_of(const PairTimes& t) {
+  return std::max(static_cast<double>(t.many - t.large) / (kMany - 1),
+                  static_cast<double>(t.steady) / (kMany - 2));
+}
+
 /// Bytes a second, where `bytes` take `ns`; `unseen` where that time is too short to be seen.
-double bandwidth_of(double bytes, std::int64_t ns, double unseen) {
-  return ns <= 0 ? unseen : std::min(bytes * 1e9 / static_cast<double>(ns), kMostBandwidth);
+double bandwidth_of(double bytes, double ns, double unseen) {
+  return ns <= 0 ? unseen : std::min(bytes * 1e9 / ns, kMostBandwidth);
 }
 
 /// Bandwidth of a round in which each of `pairs` sends kMany large messages. Within a host no
 /// shaper lets a first message through at once, so both count.
 double bandwidth_of(const HostTimes::Round& round, double pairs, double unseen) {
-  return bandwidth_of(kMany * pairs * static_cast<double>(kLargeBytes), round.many - round.small,
-                      unseen);
+  return bandwidth_of(kMany * pairs * static_cast<double>(kLargeBytes),
+                      static_cast<double>(round.many - round.small), unseen);
 }
 
 double bandwidth_of(const HostTimes& host) {
@@ -132,6 +140,12 @@ double message_of(const HostTimes& host) {
   const double step = static_cast<double>(host.all.chain) / kChain;
   if (step < kShared * static_cast<double>(host.single)) return several;
   return std::clamp(step / host.pairs_in_turn, several, kMostLatency);
+}
+
+/// Percent of that which a message takes that leaves with others of its sender.
+std::uint32_t awake_of(const HostTimes& host) {
+  const double woken = message_of(host), several = message_of(host.all, host.pairs);
+  return woken <= 0 ? 100 : static_cast<std::uint32_t>(std::lround(100 * several / woken));
 }
 
 /// The host of both ends of a pair; null if there is none.
@@ -201,8 +215,8 @@ PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTi
     const double latency = back == one_way.end() ? there : (there + back->second) / 2;
     const HostTimes* host = shared.of(t.pair);
     const double bandwidth = host == nullptr || !host->memory
-                                 ? bandwidth_of((kMany - 1) * static_cast<double>(kLargeBytes),
-                                                t.many - t.large, kMostBandwidth)
+                                 ? bandwidth_of(static_cast<double>(kLargeBytes), steady_of(t),
+                                                kMostBandwidth)
                                  : bandwidth_of(host->alone, 1, bandwidth_of(*host));
     costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), bandwidth};
   }
@@ -217,7 +231,7 @@ std::uint64_t burst_of(const std::vector<PairTimes>& times, const std::vector<Ho
   for (const PairTimes& t : times) {
     const HostTimes* const host = shared.of(t.pair);
     if (host != nullptr && host->memory) continue;
-    const double steady = static_cast<double>(t.many - t.large) / (kMany - 1);
+    const double steady = steady_of(t);
     const bool known = t.rested != 0 && steady > 0;
     parts.push_back(known ? 1 - static_cast<double>(t.rested - t.small) / steady : 0);
   }
@@ -376,6 +390,7 @@ LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times
       entry.nodes.push_back(topology.node(topology.node_of(rank)).name);
     }
     entry.message = {std::llround(message_of(host)) * 1000};
+    entry.awake = awake_of(host);
     const double rate = std::max(bandwidth_of(host), 1.0);
     if (host.memory) entry.bandwidth = {static_cast<std::uint64_t>(std::llround(rate))};
     table.hosts.push_back(std::move(entry));

@@ -85,6 +85,9 @@ std::vector<Span> Rounds::round(const Neighbours& who, const Kind& kind) {
       spans[i % sources].add({sent, step[i].done_at});
     }
   }
+  for (std::size_t s = 0; kind.count > 1 && s < sources; ++s) {
+    spans[s].second = incoming.front()[sources + s].done_at;
+  }
   return spans;
 }
 

@@ -36,6 +36,7 @@ struct Neighbours {
 struct Span {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = std::numeric_limits<std::int64_t>::min();
+  std::int64_t second = 0;  ///< arrival of the second of the first step; 0: there was one only
   [[nodiscard]] std::int64_t length() const { return end - begin; }
   void add(const Span& other) {
     begin = std::min(begin, other.begin);

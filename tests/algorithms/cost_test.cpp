@@ -92,6 +92,32 @@ TEST(Cost, WhatIsReadyWhileAnotherIsToLeaveLeavesWithIt) {
   EXPECT_EQ(us(20), 32);
 }
 
+/// Rank 0 sends to three others, one of which answers.
+TEST(Cost, WhatIsReadyWhileItsSenderIsAwakeCostsTheHostLess) {
+  const Topology topology = make_topology("full:4?bw=1GB/s&lat=0ns");
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = 4;
+  schedule.chunks.push_back(Chunk::rooted(Rank{0}, 0, 1));
+  for (std::uint32_t to = 1; to < 4; ++to) {
+    const LinkId link = link_between(topology, 0, to);
+    schedule.add(0, Op::Copy, 0, Rank{0}, Rank{to}, {&link, 1});
+  }
+  schedule.canonicalize();
+  const auto us = [&](std::uint32_t percent, const std::vector<Rank>& ranks) {
+    const CostModel model{.hosts = {{ranks, Time{10'000'000}, {}, percent}}};
+    return static_cast<double>(predict_time(schedule, topology, 0, model).picoseconds) / 1e6;
+  };
+  const std::vector<Rank> all{Rank{0}, Rank{1}, Rank{2}, Rank{3}};
+  EXPECT_EQ(us(100, all), 30);
+  EXPECT_EQ(us(40, all), 18);       // the first wakes, two find their sender awake
+  EXPECT_EQ(us(40, {Rank{0}}), 9);  // half of a message with one end here
+  const LinkId back = link_between(topology, 1, 0);
+  schedule.add(1, Op::Copy, 0, Rank{1}, Rank{0}, {&back, 1});
+  schedule.canonicalize();
+  EXPECT_EQ(us(40, all), 28);
+}
+
 TEST(Cost, MessagesOfSeveralChunksCostTheirSenderOne) {
   const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns");
   Schedule schedule = make_schedule("swing?rounds=1&parts=one", topology);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Topologies, schedules, and what follows from them."""
+import pathlib
 from fractions import Fraction
 
 import numpy as np
@@ -132,3 +133,13 @@ def test_changes():
     network = multitree.topology("torus:4x4").change(without="0-1", slow="5:0.5")
     assert network.num_links == 62 and multitree.schedule(network, "multitree").verify()
     assert multitree.topology("torus:4x4") == multitree.topology("torus:4x4") != network
+
+
+def test_what_is_taken_for_granted_is_a_warning():
+    zoo = pathlib.Path(__file__).parents[1] / "data" / "good" / "zoo.graphml"
+    with pytest.warns(multitree.AssumptionWarning, match="2 of 7 edges, the first in line 68, say no rate") as caught:
+        network = multitree.topology(zoo)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    with pytest.warns(multitree.AssumptionWarning, match="the node named '3' is rank 2") as caught:
+        assert network.change(dead="3").num_ranks == 3
+    assert len(caught) == 1 and caught[0].filename == __file__

@@ -42,7 +42,7 @@ TEST(LinkTable, FileHoldsIt) {
   EXPECT_EQ(parse_link_table_json(write_link_table_json(table), "t.json"), table);
   table.hosts = {{{"n0", "n1"}, parse_time("2us"), parse_bandwidth("7GB/s")},
                  {{"n2", "n3"}, parse_time("0ns"), parse_bandwidth("9GB/s")}};
-  table.hosts.push_back({{"n4", "n5"}, parse_time("3us")});
+  table.hosts.push_back({{"n4", "n5"}, parse_time("3us"), {}, 60});
   table.message_latency = parse_time("30us");
   table.together = 25;
   table.segment_bytes = 60 * 1024;

@@ -12,6 +12,7 @@
 
 #include "algorithms/registry.hpp"
 #include "nic/parameter_members.hpp"
+#include "tools/command.hpp"
 #include "tools/explore/area.hpp"
 #include "tools/explore/design.hpp"
 #include "tools/late_flags.hpp"
@@ -225,7 +226,7 @@ void Reader::read_work() {
   read_axis(add_axis("topology", AxisKind::Design), root_.at("topology"),
             [&](const JsonValue& value) {
               std::string spec = value.string();
-              Topology topology = at_place(value, [&] { return load_topology(spec); });
+              Topology topology = at_place(value, [&] { return load_with_notes(spec); });
               std::string digest = digest_of(write_topology_json(topology));
               design_.topologies.push_back({spec, std::move(digest), std::move(topology)});
               return text_value(spec);
