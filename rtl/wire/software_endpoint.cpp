@@ -67,6 +67,7 @@ class SoftwareEndpoint final : public Endpoint {
   };
   struct Piece {
     std::uint32_t arrivals = 0;  ///< messages that are to come
+    std::uint32_t longest = 0;   ///< of these, in flits
     std::uint32_t taken = 0, sent = 0;
     std::map<std::uint32_t, Message> messages;  ///< [turn]
   };
@@ -87,6 +88,10 @@ class SoftwareEndpoint final : public Endpoint {
   }
   [[nodiscard]] std::uint32_t number_of(const nic::Entry& entry) const {
     return entry.flow * pieces_per_flow_ + entry.piece;
+  }
+  /// Of its payload.
+  [[nodiscard]] std::uint32_t flits_of(const nic::Entry& entry) const {
+    return static_cast<std::uint32_t>((entry.size + per_flit_ - 1) / per_flit_);
   }
 
   Cables& cables_;
@@ -141,7 +146,9 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
   for (const auto& entries : tables_.of_rank) {
     for (const nic::Entry& entry : entries) {
       if (entry.op == nic::Opcode::Nop || entry.peer != rank_) continue;
-      ++pieces_[number_of(entry)].arrivals;
+      Piece& piece = pieces_[number_of(entry)];
+      piece.longest = std::max(piece.longest, flits_of(entry));
+      ++piece.arrivals;
       ++arrivals_left_;
     }
   }
@@ -250,11 +257,12 @@ void SoftwareEndpoint::deliver(const Worm& worm) {
     return fail(
         fmt::format("piece {}: message {} is none that it waits for", header.piece, header.turn));
   }
-  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
-  if (end >= buffer_.size() + kWordBytes) {
-    return fail(fmt::format("piece {}: elements behind the end of the buffer", header.piece));
-  }
   Piece& piece = place->second;
+  if (header.offset + header.flits > piece.longest) {
+    return fail(fmt::format("piece {}: elements behind the end of a message of {} flits",
+                            header.piece, piece.longest));
+  }
+  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
   Message& message = piece.messages[header.turn];
   message.header = header;
   message.received += header.flits;
@@ -321,7 +329,7 @@ void SoftwareEndpoint::send(const nic::Entry& entry) {
   std::copy_n(route_words, route_data.size(), route_data.begin());
   constexpr std::uint32_t kLongBit = mt_pkg::kLongRouteW;
   const bool is_long = (route_data[kLongBit / 32] >> (kLongBit % 32) & 1) != 0;
-  const auto flits = static_cast<std::uint32_t>((entry.size + per_flit_ - 1) / per_flit_);
+  const std::uint32_t flits = flits_of(entry);
   const std::byte* const from = buffer_.data() + entry.start * element_;
   const std::size_t bytes = entry.size * element_;
   std::uint32_t offset = 0;

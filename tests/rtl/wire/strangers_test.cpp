@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// A software interface whose neighbour sends well-formed frames with anything in them: an error
-/// that says so, or nothing, but never more memory than the buffer and its places ask for.
+/// that says so, or nothing, but never more memory than places and messages that are to come ask
+/// for.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -109,6 +110,9 @@ TEST(WireStrangers, AreToldWhatIsWrong) {
   expect_error(worm_of({.last = true, .piece = (1U << mt_pkg::kPieceW) - 1, .flits = 1}, 1),
                "piece");
   expect_error(worm_of({.last = true, .flits = 1, .offset = 60'000}, 1), "behind the end");
+  // Half of the buffer is 8 flits: what is behind belongs to the other message.
+  expect_error(worm_of({.last = true, .flits = 1, .offset = 8}, 1),
+               "behind the end of a message of 8 flits");
   expect_error(worm_of({.last = true, .flits = 1, .start = 0xffffff}, 1), "behind the end");
   expect_error(worm_of({.last = true, .lanes = 7, .flits = 1}, 1), "behind the end");
   expect_error(
