@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "topologies/error.hpp"
@@ -16,22 +17,24 @@ Cable::Counts& Cable::Counts::operator+=(const Counts& other) {
   return *this;
 }
 
-Cable::Cable(Way way, std::uint32_t job, std::size_t frame_bytes)
-    : way_(way), job_(job), room_(frame_bytes - kFrameHeader) {}
+Cable::Cable(Way way, std::uint32_t job, std::size_t frame_bytes, Places places)
+    : way_(way), job_(job), room_(frame_bytes - kFrameHeader), places_(places) {}
 
 void Cable::make_room(std::size_t item) {
-  if (open_.size() + item > room_) waiting_.push_back(std::exchange(open_, {}));
+  if (open_.bytes.size() + item > room_) waiting_.push_back(std::exchange(open_, {}));
 }
 
 void Cable::put_flit(const LinkFlit& flit) {
   make_room(kFlitItem);
-  append_flit(open_, flit);
+  append_flit(open_.bytes, flit);
+  ++there_[flit.vc];
   ++counts_.flits;
 }
 
 void Cable::put_credit(std::uint8_t vc) {
   make_room(kCreditItem);
-  append_credit(open_, vc);
+  append_credit(open_.bytes, vc);
+  ++open_.credits[vc];
 }
 
 bool Cable::take_flit(LinkFlit& flit) {
@@ -60,6 +63,34 @@ void Cable::acknowledged(std::uint32_t ack, Clock::time_point now) {
   }
 }
 
+void Cable::take_in(const LinkFlit& flit) {
+  if (flit.vc >= places_.channels) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("frame: expected flits of {} virtual channels from rank {}, got one of "
+                            "virtual channel {}",
+                            places_.channels, way_.to, flit.vc));
+  }
+  if (here_[flit.vc] == places_.flits) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("frame: expected at most {} flits of virtual channel {} from rank {} "
+                            "until it gets a credit, got more",
+                            places_.flits, flit.vc, way_.to));
+  }
+  ++here_[flit.vc];
+  flits_.push_back(flit);
+}
+
+void Cable::take_in_credit(std::uint8_t vc) {
+  if (there_[vc] == 0) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("frame: rank {} returns a credit of virtual channel {} for a flit that "
+                            "was not sent",
+                            way_.to, vc));
+  }
+  --there_[vc];
+  credits_.push_back(vc);
+}
+
 void Cable::receive(const Frame& frame, Clock::time_point now) {
   acknowledged(frame.ack, now);
   other_gap_ = frame.gap && !kept_.empty();
@@ -71,20 +102,28 @@ void Cable::receive(const Frame& frame, Clock::time_point now) {
   ++expected_;
   gap_ = false;
   for (auto items = frame.items; !items.empty();) {
-    std::uint8_t vc = 0;
-    if (const auto flit = take_item(items, vc)) {
-      flits_.push_back(*flit);
+    const auto item = take_item(items);
+    if (!item) {
+      throw Error(ErrorCode::InvalidInput,
+                  fmt::format("frame: expected whole flits and credits from rank {}, got {} bytes "
+                              "that begin with none",
+                              way_.to, items.size()));
+    }
+    if (item->is_credit) {
+      take_in_credit(item->flit.vc);
     } else {
-      credits_.push_back(vc);
+      take_in(item->flit);
     }
   }
 }
 
-/// Numbers frames, as many as may be kept.
+/// Numbers frames, as many as may be kept. They are sent at once: from here on the other end may
+/// use their credits.
 void Cable::pack() {
-  while (kept_.size() < kWindow && !(waiting_.empty() && open_.empty())) {
-    std::vector<std::byte>& first = waiting_.empty() ? open_ : waiting_.front();
-    kept_.push_back({next_++, std::exchange(first, {})});
+  while (kept_.size() < kWindow && !(waiting_.empty() && open_.bytes.empty())) {
+    Items first = std::exchange(waiting_.empty() ? open_ : waiting_.front(), {});
+    for (std::size_t v = 0; v < here_.size(); ++v) here_[v] -= std::min(here_[v], first.credits[v]);
+    kept_.push_back({next_++, std::move(first.bytes)});
     if (!waiting_.empty()) waiting_.pop_front();
   }
 }

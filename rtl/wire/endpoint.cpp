@@ -6,8 +6,8 @@
 
 namespace multitree::rtl {
 
-Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job,
-                   std::size_t frame_bytes) {
+Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job, std::size_t frame_bytes,
+                   Places places) {
   Cables cables;
   std::map<Way, std::uint32_t> known;
   const auto add = [&](NodeId peer, std::map<std::uint32_t, std::uint16_t>& lanes) {
@@ -15,7 +15,7 @@ Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job,
     const Way way{static_cast<std::uint16_t>(index(rank)), static_cast<std::uint16_t>(other),
                   lanes[other]++};
     const auto [place, is_new] = known.emplace(way, static_cast<std::uint32_t>(cables.all.size()));
-    if (is_new) cables.all.emplace_back(way, job, frame_bytes);
+    if (is_new) cables.all.emplace_back(way, job, frame_bytes, places);
     return place->second;
   };
   const NodeId node = topology.node_of(rank);

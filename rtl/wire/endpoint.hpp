@@ -28,8 +28,9 @@ struct Cables {
 };
 
 /// One cable for each link to another rank and the link back, if there is one.
-/// \pre No switches. \param frame_bytes that a frame may have
-Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job, std::size_t frame_bytes);
+/// \pre No switches. \param frame_bytes that a frame may have \param places of each link
+Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job, std::size_t frame_bytes,
+                   Places places);
 
 class Endpoint {
  public:

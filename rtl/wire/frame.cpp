@@ -5,9 +5,6 @@
 #include <boost/endian/conversion.hpp>
 
 #include <cstring>
-
-#include "topologies/error.hpp"
-
 namespace multitree::rtl {
 namespace {
 
@@ -88,22 +85,21 @@ void append_credit(std::vector<std::byte>& items, std::uint8_t vc) {
   items.push_back(std::byte{vc} | kCredit);
 }
 
-std::optional<LinkFlit> take_item(std::span<const std::byte>& items, std::uint8_t& credit_vc) {
+std::optional<Item> take_item(std::span<const std::byte>& items) {
   const std::byte first = items.front();
   const auto vc = static_cast<std::uint8_t>(first & ~kCredit);
   const bool is_credit = (first & kCredit) != std::byte{};
   const std::size_t size = is_credit ? kCreditItem : kFlitItem;
-  if (items.size() < size || vc >= mt_pkg::kNumVc) {
-    throw Error(ErrorCode::InvalidInput, "frame: expected whole flits and credits");
-  }
-  LinkFlit flit{.valid = true, .vc = vc, .bits = {}};
+  if (items.size() < size || vc >= mt_pkg::kNumVc) return std::nullopt;
+  Item item{.is_credit = is_credit, .flit = {.valid = !is_credit, .vc = vc, .bits = {}}};
   for (std::size_t b = 0; b + 1 < size; ++b) {
-    flit.bits[b / 4] |= std::to_integer<std::uint32_t>(items[b + 1]) << (b % 4 * 8);
+    item.flit.bits[b / 4] |= std::to_integer<std::uint32_t>(items[b + 1]) << (b % 4 * 8);
+  }
+  if ((item.flit.bits[mt_pkg::kFlitBits / 32] >> (mt_pkg::kFlitBits % 32)) != 0) {
+    return std::nullopt;
   }
   items = items.subspan(size);
-  if (!is_credit) return flit;
-  credit_vc = vc;
-  return std::nullopt;
+  return item;
 }
 
 }  // namespace multitree::rtl

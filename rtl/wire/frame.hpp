@@ -47,8 +47,13 @@ std::optional<Frame> decode(std::span<const std::byte> bytes);
 void append_flit(std::vector<std::byte>& items, const LinkFlit& flit);
 void append_credit(std::vector<std::byte>& items, std::uint8_t vc);
 
-/// Takes the first item off. \returns the flit, or none and the virtual channel of a credit.
-/// \pre items is not empty \throws Error(InvalidInput) if it is cut off.
-std::optional<LinkFlit> take_item(std::span<const std::byte>& items, std::uint8_t& credit_vc);
+/// A flit, or a credit for a virtual channel.
+struct Item {
+  bool is_credit = false;
+  LinkFlit flit;  ///< of a credit: its virtual channel alone
+};
+/// Takes the first item off. \returns none if it is cut off, names a virtual channel that there is
+/// not, or has bits behind its last one. \pre items is not empty
+std::optional<Item> take_item(std::span<const std::byte>& items);
 
 }  // namespace multitree::rtl

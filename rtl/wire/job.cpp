@@ -10,6 +10,7 @@
 
 #include "nic/program/program.hpp"
 #include "rtl/sim/data.hpp"
+#include "rtl/sim/network.hpp"
 #include "rtl/wire/station.hpp"
 #include "topologies/error.hpp"
 
@@ -32,6 +33,7 @@ void check(const WireJob& job) {
                 fmt::format("nic job: expected a network of ranks without switches, got {}",
                             job.topology.name()));
   }
+  check_verilated(job.topology, job.parameters);
 }
 
 /// What all ranks know: tables, what they begin with, and what is to come of it.
@@ -46,6 +48,7 @@ struct Plan {
                    .watchdog = 0},  // it counts cycles, and others need time
         inputs(make_inputs(job.schedule.ranks, elements, job.type)),
         expected(inputs) {
+    check_channels(tables, job.topology, job.parameters.virtual_channels);
     run_schedule(job.schedule, job.type, expected);
   }
   Plan(const Plan&) = delete;
@@ -60,8 +63,9 @@ struct Plan {
 std::unique_ptr<Station> make_station(const WireJob& job, const Plan& plan, std::uint32_t rank,
                                       std::uint32_t number, std::size_t frame_bytes,
                                       const OpenPort& open) {
+  const Places places{job.parameters.virtual_channels, job.parameters.buffer_flits};
   auto cables =
-      std::make_unique<Cables>(make_cables(job.topology, Rank{rank}, number, frame_bytes));
+      std::make_unique<Cables>(make_cables(job.topology, Rank{rank}, number, frame_bytes, places));
   const Part part{job.topology, plan.collective, Rank{rank}, *cables};
   auto endpoint = job.is_hardware[rank] ? make_hardware_endpoint(part, job.adders)
                                         : make_software_endpoint(part);
@@ -121,6 +125,28 @@ WireReport report_from(const std::string& words) {
 
 }  // namespace
 
+void check_channels(const nic::Tables& tables, const Topology& topology, std::uint32_t channels) {
+  // Where there are fewer channels than classes, each class has one channel, and the last have
+  // none.
+  const std::uint32_t end = std::min(tables.classes, channels);
+  for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+    for (const nic::TableRoute& route : tables.routes[r]) {
+      NodeId node = topology.node_of(Rank{r});
+      for (const nic::TableRoute::Hop& hop : route.hops) {
+        const Link& link = topology.link(topology.out_links(node)[hop.port]);
+        if (hop.vc_class >= end) {
+          throw Error(ErrorCode::Unsupported,
+                      fmt::format("nic job: rank {}: its route to rank {} takes virtual channel {} "
+                                  "of link {} -> {}, expected one below {} (virtual_channels {})",
+                                  r, index(route.peer), hop.vc_class, topology.node(link.src).name,
+                                  topology.node(link.dst).name, end, channels));
+        }
+        node = link.dst;
+      }
+    }
+  }
+}
+
 std::vector<WireReport> run_in_memory(const WireJob& job) {
   check(job);
   const Plan plan(job);
@@ -179,8 +205,8 @@ std::vector<WireReport> run_on_wires(const WireJob& job, runtime::Bootstrap& boo
         return bootstrap.all_gather(words, job.timeout);
       });
     }
-    if (mine) continue;
     if (turns++ % kStill == 0) check_errors(rank, *station);
+    if (mine) continue;
     if (still % kStill != kStill - 1 && Clock::now() - started <= job.timeout) continue;
     if (const auto failure = bootstrap.failure()) throw Error(ErrorCode::Transport, *failure);
     if (const auto who = station->silent(kMostSilence); !who.empty()) time_out(job, who);

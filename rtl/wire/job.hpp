@@ -13,6 +13,7 @@
 
 #include "algorithms/schedule.hpp"
 #include "nic/parameters.hpp"
+#include "nic/table/table.hpp"
 #include "rtl/sim/loader.hpp"
 #include "rtl/sim/network.hpp"
 #include "rtl/wire/frame_port.hpp"
@@ -41,9 +42,15 @@ struct WireReport {
   std::string wrong;   ///< the first element that is not the schedule's; empty: all are
 };
 
+/// \throws Error(Unsupported) naming the rank, the link and the channel, if a route takes a virtual
+/// channel that links do not have: nothing would ever get across.
+/// \param channels virtual channels of a link
+void check_channels(const nic::Tables& tables, const Topology& topology, std::uint32_t channels);
+
 /// All ranks in this thread, frames through memory. \returns [rank]
-/// \throws Error(Unsupported) if the network has switches or as Network and load(); Error(Timeout)
-/// saying who is not done; Error(InvalidInput) with what an interface reports.
+/// \throws Error(Unsupported) if the network has switches or as check_channels(), Network and
+/// load(), whatever ranks are; Error(Timeout) saying who is not done; Error(InvalidInput) with what
+/// an interface reports.
 std::vector<WireReport> run_in_memory(const WireJob& job);
 
 /// Collective: this rank's part, with its own frames. \returns [rank], of all

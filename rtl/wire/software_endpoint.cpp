@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -21,7 +22,8 @@ namespace multitree::rtl {
 namespace {
 
 constexpr std::size_t kWordBytes = mt_pkg::kDataW / 8;
-/// A port begins no other message as long as so many flits wait to leave by it.
+/// A port begins no other message as long as so many flits wait to leave by it, nor does a virtual
+/// channel of it get other worms of neighbours.
 constexpr std::size_t kMostFlits = 4096;
 /// Flits of a worm: a long route, a header, and as much payload as that can say.
 constexpr std::size_t kLongestWorm = 2 + (std::size_t{1} << mt_pkg::kLenW) - 1;
@@ -50,6 +52,12 @@ class SoftwareEndpoint final : public Endpoint {
       return sum;
     }
   };
+  /// A virtual channel of a link to here.
+  struct Input {
+    std::deque<LinkFlit> arrived;  ///< without their credits
+    Worm worm;                     ///< that is coming, or waits to go on
+    std::optional<Hop> hop;        ///< of a worm that is whole
+  };
   /// What has come of a message; `flits` is known once its last worm is there.
   struct Message {
     WormHeader header;
@@ -59,12 +67,16 @@ class SoftwareEndpoint final : public Endpoint {
   };
   struct Piece {
     std::uint32_t arrivals = 0;  ///< messages that are to come
+    std::uint32_t longest = 0;   ///< of these, in flits
     std::uint32_t taken = 0, sent = 0;
     std::map<std::uint32_t, Message> messages;  ///< [turn]
   };
 
   bool receive();
-  void route(Worm worm);
+  bool advance(std::uint32_t port, Input& input);
+  bool go_on(Input& input);
+  std::optional<std::uint8_t> shortest(const Hop& hop);
+  void put(const Hop& hop, std::uint8_t channel, const Worm& worm);
   void deliver(const Worm& worm);
   void take_in(Piece& piece);
   void apply(const Message& message);
@@ -77,6 +89,10 @@ class SoftwareEndpoint final : public Endpoint {
   [[nodiscard]] std::uint32_t number_of(const nic::Entry& entry) const {
     return entry.flow * pieces_per_flow_ + entry.piece;
   }
+  /// Of its payload.
+  [[nodiscard]] std::uint32_t flits_of(const nic::Entry& entry) const {
+    return static_cast<std::uint32_t>((entry.size + per_flit_ - 1) / per_flit_);
+  }
 
   Cables& cables_;
   const nic::Tables& tables_;
@@ -84,13 +100,13 @@ class SoftwareEndpoint final : public Endpoint {
   const HardwareType type_;
   const std::uint32_t element_, per_flit_;  // bytes; elements
   const std::uint32_t pieces_per_flow_;
+  const std::uint32_t channels_;         // virtual channels of a link
   const std::uint32_t interface_ports_;  // outputs from here on are the interface's
-  const std::uint32_t most_places_;      // of a virtual channel
   std::uint32_t worm_flits_;             // payload of the longest worm
   std::vector<std::byte> buffer_;
   std::vector<std::uint32_t> routes_;  // words as registers have them, 4 for each
   std::vector<Output> outputs_;
-  std::vector<std::array<Worm, mt_pkg::kNumVc>> inputs_;  // [port]: worms that are coming
+  std::vector<std::array<Input, mt_pkg::kNumVc>> inputs_;  // [port][virtual channel]
   std::map<std::uint32_t, Piece> pieces_;
   std::size_t entries_left_ = 0, arrivals_left_ = 0;
   std::string error_;
@@ -105,8 +121,8 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
       element_(bytes_of(type_)),
       per_flit_(kWordBytes / element_),
       pieces_per_flow_(pieces_per_flow(tables_)),
+      channels_(part.collective.parameters.virtual_channels),
       interface_ports_(interface_ports(part.topology, part.rank)),
-      most_places_(part.collective.parameters.buffer_flits),
       worm_flits_((1U << mt_pkg::kLenW) - 1),
       buffer_(tables_.elements * element_),
       outputs_(part.cables.out.size()),
@@ -120,7 +136,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
     if (address == reg::kRoute) routes_.push_back(value);
   }
   for (Output& output : outputs_) {
-    std::fill_n(output.places.begin(), parameters.virtual_channels, most_places_);
+    std::fill_n(output.places.begin(), channels_, parameters.buffer_flits);
   }
   for (const nic::Entry& entry : tables_.of_rank[index(rank_)]) {
     if (entry.op == nic::Opcode::Nop) continue;
@@ -130,7 +146,9 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
   for (const auto& entries : tables_.of_rank) {
     for (const nic::Entry& entry : entries) {
       if (entry.op == nic::Opcode::Nop || entry.peer != rank_) continue;
-      ++pieces_[number_of(entry)].arrivals;
+      Piece& piece = pieces_[number_of(entry)];
+      piece.longest = std::max(piece.longest, flits_of(entry));
+      ++piece.arrivals;
       ++arrivals_left_;
     }
   }
@@ -146,39 +164,82 @@ bool SoftwareEndpoint::work() {
   return moves;
 }
 
-/// Takes whatever has come. Places are free again at once: worms wait in memory.
+/// Takes whatever has come, as far as there is room for it. A virtual channel whose worm cannot go
+/// on keeps the places of what has come behind it, as that of a router does, so its neighbour
+/// stops; the others go on, so nobody waits for each other in a circle.
 bool SoftwareEndpoint::receive() {
   bool moves = false;
   LinkFlit flit;
   for (std::uint32_t p = 0; p < inputs_.size(); ++p) {
-    while (error_.empty() && cables_.of_in(p).take_flit(flit)) {
+    while (cables_.of_in(p).take_flit(flit)) {
+      inputs_[p][flit.vc].arrived.push_back(flit);
       moves = true;
-      cables_.of_in(p).put_credit(flit.vc);
-      Worm& worm = inputs_[p][flit.vc];
-      if (!is_intact(flit)) fail(fmt::format("corrupt flit at port {}", p));
-      worm.push_back(flit);
-      if (worm.size() > kLongestWorm) fail(fmt::format("a worm without an end at port {}", p));
-      if (is_tail(flit)) route(std::exchange(worm, {}));
+    }
+    for (Input& input : inputs_[p]) {
+      while (error_.empty() && advance(p, input)) moves = true;
     }
   }
   return moves;
 }
 
-/// What a router does with a worm.
-void SoftwareEndpoint::route(Worm worm) {
-  const Hop hop = take_hop(worm.front());
-  if (hop.port >= interface_ports_) return deliver(worm);
-  if (hop.port >= outputs_.size()) return fail(fmt::format("a route to port {}", hop.port));
-  Output& output = outputs_[hop.port];
-  std::optional<std::uint8_t> best;
-  for (std::uint8_t v = 0; v < mt_pkg::kNumVc; ++v) {
-    if ((hop.channels >> v & 1) == 0) continue;
-    if (!best || output.waiting[v].size() < output.waiting[*best].size()) best = v;
+/// Moves a worm on, or takes one flit of it. \returns whether it could
+bool SoftwareEndpoint::advance(std::uint32_t port, Input& input) {
+  if (input.hop) return go_on(input);
+  if (input.arrived.empty()) return false;
+  const LinkFlit flit = input.arrived.front();
+  input.arrived.pop_front();
+  cables_.of_in(port).put_credit(flit.vc);
+  if (!is_intact(flit)) {
+    fail(fmt::format("corrupt flit at port {}", port));
+    return false;
   }
-  if (!best) return fail(fmt::format("a route without a virtual channel at port {}", hop.port));
-  for (LinkFlit& flit : worm) {
-    flit.vc = *best;
-    output.waiting[*best].push_back(flit);
+  input.worm.push_back(flit);
+  if (input.worm.size() > kLongestWorm) fail(fmt::format("a worm without an end at port {}", port));
+  if (is_tail(flit)) input.hop = take_hop(input.worm.front());
+  return true;
+}
+
+/// What a router does with a worm. \returns false if there is no room for it yet
+bool SoftwareEndpoint::go_on(Input& input) {
+  if (input.hop->port >= interface_ports_) {
+    deliver(input.worm);
+  } else {
+    const auto channel = shortest(*input.hop);
+    if (!channel) return false;
+    if (outputs_[input.hop->port].waiting[*channel].size() >= kMostFlits) return false;
+    put(*input.hop, *channel, input.worm);
+  }
+  input.worm.clear();
+  input.hop.reset();
+  return true;
+}
+
+/// Of the virtual channels that a worm may take, the one in which the fewest flits wait. None: it
+/// has failed.
+std::optional<std::uint8_t> SoftwareEndpoint::shortest(const Hop& hop) {
+  std::optional<std::uint8_t> best;
+  if (hop.port >= outputs_.size()) {
+    fail(fmt::format("a route to port {}", hop.port));
+    return best;
+  }
+  if (hop.channels >> channels_ != 0) {
+    fail(fmt::format("a route to virtual channel {} of port {}, which has {}",
+                     std::bit_width(hop.channels) - 1, hop.port, channels_));
+    return best;
+  }
+  const auto& waiting = outputs_[hop.port].waiting;
+  for (std::uint8_t v = 0; v < channels_; ++v) {
+    if ((hop.channels >> v & 1) == 0) continue;
+    if (!best || waiting[v].size() < waiting[*best].size()) best = v;
+  }
+  if (!best) fail(fmt::format("a route without a virtual channel at port {}", hop.port));
+  return best;
+}
+
+void SoftwareEndpoint::put(const Hop& hop, std::uint8_t channel, const Worm& worm) {
+  for (LinkFlit flit : worm) {
+    flit.vc = channel;
+    outputs_[hop.port].waiting[channel].push_back(flit);
   }
 }
 
@@ -196,11 +257,12 @@ void SoftwareEndpoint::deliver(const Worm& worm) {
     return fail(
         fmt::format("piece {}: message {} is none that it waits for", header.piece, header.turn));
   }
-  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
-  if (end >= buffer_.size() + kWordBytes) {
-    return fail(fmt::format("piece {}: elements behind the end of the buffer", header.piece));
-  }
   Piece& piece = place->second;
+  if (header.offset + header.flits > piece.longest) {
+    return fail(fmt::format("piece {}: elements behind the end of a message of {} flits",
+                            header.piece, piece.longest));
+  }
+  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
   Message& message = piece.messages[header.turn];
   message.header = header;
   message.received += header.flits;
@@ -267,7 +329,7 @@ void SoftwareEndpoint::send(const nic::Entry& entry) {
   std::copy_n(route_words, route_data.size(), route_data.begin());
   constexpr std::uint32_t kLongBit = mt_pkg::kLongRouteW;
   const bool is_long = (route_data[kLongBit / 32] >> (kLongBit % 32) & 1) != 0;
-  const auto flits = static_cast<std::uint32_t>((entry.size + per_flit_ - 1) / per_flit_);
+  const std::uint32_t flits = flits_of(entry);
   const std::byte* const from = buffer_.data() + entry.start * element_;
   const std::size_t bytes = entry.size * element_;
   std::uint32_t offset = 0;
@@ -296,7 +358,10 @@ void SoftwareEndpoint::send(const nic::Entry& entry) {
       std::memcpy(data.data(), from + at, std::min(kWordBytes, bytes - at));
       worm.push_back(make_flit(data, false, f + 1 == payload));
     }
-    route(std::move(worm));
+    const Hop hop = take_hop(worm.front());
+    const auto channel = shortest(hop);
+    if (!channel) return;
+    put(hop, *channel, worm);
     offset += payload;
   } while (offset < flits);
 }
@@ -307,11 +372,7 @@ bool SoftwareEndpoint::transmit(std::uint32_t port) {
   Cable& cable = cables_.of_out(port);
   bool moves = false;
   std::uint8_t vc = 0;
-  while (cable.take_credit(vc)) {
-    if (++output.places[vc] > most_places_) {
-      fail(fmt::format("a credit for a flit that was not sent at port {}", port));
-    }
-  }
+  while (cable.take_credit(vc)) ++output.places[vc];
   for (std::uint32_t v = 0; v < mt_pkg::kNumVc; ++v) {
     for (auto& waiting = output.waiting[v]; !waiting.empty() && output.places[v] > 0;
          moves = true) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "rtl/wire/cable.hpp"
@@ -19,6 +20,7 @@ using Clock = Cable::Clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kFrameBytes = 200;
+constexpr Places kPlaces{.channels = 4, .flits = 64};
 
 struct Network {
   double lost = 0, doubled = 0, swapped = 0;
@@ -57,15 +59,17 @@ struct Outcome {
   Cable::Counts counts;
 };
 
-/// Flits one way, a credit back for each, until all are there.
+/// Flits one way, as many under way as there are places, a credit back for each, until all are
+/// there.
 Outcome carry(Network& network, std::uint32_t flits) {
-  Cable a({0, 1, 0}, 9, kFrameBytes), b({1, 0, 0}, 9, kFrameBytes);
+  Cable a({0, 1, 0}, 9, kFrameBytes, kPlaces), b({1, 0, 0}, 9, kFrameBytes, kPlaces);
   const Clock::time_point start{};
   Clock::time_point now = start;
   Outcome outcome;
   std::uint32_t made = 0;
   while (outcome.credits < flits && now - start < 60s) {
-    for (int i = 0; i < 7 && made < flits; ++i) a.put_flit(numbered(made++));
+    const std::uint32_t most = outcome.credits + kPlaces.channels * kPlaces.flits;
+    for (int i = 0; i < 7 && made < std::min(flits, most); ++i) a.put_flit(numbered(made++));
     a.flush(now, network.into(network.to_b));
     Network::deliver(network.to_b, b, now);
     LinkFlit flit;
@@ -110,7 +114,7 @@ TEST(Cable, CarriesAllOnceAndInOrderOverALossyNetwork) {
 }
 
 TEST(Cable, KeepsAWindowAndSaysHowLongNobodyAnswers) {
-  Cable cable({0, 1, 0}, 9, kFrameBytes);
+  Cable cable({0, 1, 0}, 9, kFrameBytes, kPlaces);
   const Clock::time_point start{};
   std::size_t frames = 0;
   const auto count = [&](std::span<const std::byte>) { ++frames; };
@@ -125,8 +129,35 @@ TEST(Cable, KeepsAWindowAndSaysHowLongNobodyAnswers) {
   EXPECT_EQ(frames, 2 * Cable::kWindow);
 }
 
+/// Neither what came nor what goes back grows without limit, whatever is not acknowledged.
+TEST(Cable, TakesNoMoreThanThereArePlacesFor) {
+  Cable a({0, 1, 0}, 9, kFrameBytes, kPlaces), b({1, 0, 0}, 9, kFrameBytes, kPlaces);
+  const auto lose = [](std::span<const std::byte>) {};
+  std::uint32_t sent = 0;
+  const auto carry_one = [&] {
+    a.put_flit(numbered(4 * sent++));
+    a.flush({}, [&](std::span<const std::byte> frame) { b.receive(*decode(frame), {}); });
+    LinkFlit flit;
+    while (b.take_flit(flit)) b.put_credit(flit.vc);
+    b.flush({}, lose);
+    // What comes is acknowledged, the credits that went back with it never are.
+    a.receive({.way = {1, 0, 0}, .job = 9, .sequence = 0, .ack = sent}, {});
+  };
+  const std::uint32_t sent_with_credits = Cable::kWindow;
+  try {
+    for (int i = 0; i < 10'000; ++i) carry_one();
+    ADD_FAILURE() << "took all";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidInput);
+    EXPECT_NE(std::string(error.what()).find("at most 64 flits of virtual channel 0 from rank 0"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(sent, sent_with_credits + kPlaces.flits + 1);
+}
+
 TEST(Cable, NumbersOfFramesGoRound) {
-  Cable a({0, 1, 0}, 9, kFrameBytes);
+  Cable a({0, 1, 0}, 9, kFrameBytes, kPlaces);
   const Frame late{.way = {1, 0, 0}, .job = 9, .sequence = 0, .ack = 0xfffffff0};
   a.put_flit(numbered(0));
   std::size_t frames = 0;

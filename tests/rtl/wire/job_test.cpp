@@ -127,6 +127,41 @@ TEST(WireJob, HardwareHasPlacesForEarlyWorms) {
                    Mix::All, 80'000, 0.02));
 }
 
+nic::Tables tables_of(const Topology& topology, const std::string& algorithm) {
+  return nic::compile_tables(make_schedule(algorithm, topology), topology, {.elements = 1024});
+}
+
+/// Messages to ranks that are no neighbours, all around a ring, need two.
+TEST(WireJob, RoutesThatTakeChannelsThatLinksDoNotHaveAreRefused) {
+  const Topology topology = make_topology("ring:8");
+  nic::Tables tables = tables_of(topology, "recursive-doubling");
+  ASSERT_EQ(tables.classes, 2U);
+  check_channels(tables, topology, 2);
+  expect_refused([&] { check_channels(tables, topology, 1); }, "virtual channel 1 of link");
+  const nic::TableRoute& first = tables.routes[5].front();
+  const Link& link = topology.link(topology.out_links(topology.node_of(Rank{5}))[first.port]);
+  tables.routes[5].front().hops.front().vc_class = 3;
+  expect_refused([&] { check_channels(tables, topology, 4); },
+                 "rank 5: its route to rank " + std::to_string(index(first.peer)) +
+                     " takes virtual channel 3 of link " + topology.node(link.src).name + " -> " +
+                     topology.node(link.dst).name + ", expected one below 2");
+}
+
+TEST(WireJob, HaveNoMoreChannelsThanHardware) {
+  const Topology topology = make_topology("ring:8");
+  const Schedule schedule = make_schedule("recursive-doubling", topology);
+  WireJob job{.schedule = schedule,
+              .topology = topology,
+              .bytes = 1024,
+              .parameters = nic::as_hardware({.virtual_channels = 1}),
+              .is_hardware = std::vector<bool>(schedule.ranks, false)};
+  expect_refused([&] { run_in_memory(job); }, "nic job: rank");
+  job.parameters.virtual_channels = mt_pkg::kNumVc + 1;
+  expect_refused([&] { run_in_memory(job); }, "at most 4 virtual channels");
+  job.parameters.virtual_channels = 2;
+  expect_right(run_in_memory(job));
+}
+
 TEST(WireJob, SwitchesAreRefused) {
   expect_refused([] { run({"fattree:2x2", "multitree"}, Mix::None, 4096); }, "without switches");
 }

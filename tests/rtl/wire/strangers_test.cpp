@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// A software interface whose neighbour sends well-formed frames with anything in them: an error
-/// that says so, or nothing, but never more memory than the buffer asks for.
+/// that says so, or nothing, but never more memory than places and messages that are to come ask
+/// for.
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <array>
 #include <random>
 #include <string>
 
@@ -12,35 +13,77 @@
 #include "nic/hardware.hpp"
 #include "rtl/wire/endpoint.hpp"
 #include "rtl/wire/worm.hpp"
+#include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree::rtl {
 namespace {
 
-/// Rank 0 of two.
-struct Target {
-  Target() {
-    part.cables.all.front().flush({}, [](std::span<const std::byte>) {});
-    endpoint->start();
+/// The other end of a cable.
+struct Neighbour {
+  Neighbour(Cable& cable, Places places)
+      : there(cable), here({cable.way().to, cable.way().from, cable.way().lane}, 0, 1500, places) {
+    left.fill(places.flits);
   }
 
-  Topology topology = make_topology("ring:2");
+  void hear() {
+    here.flush({}, [&](std::span<const std::byte> frame) { there.receive(*decode(frame), {}); });
+  }
+  void say() {
+    there.flush({}, [&](std::span<const std::byte> frame) { here.receive(*decode(frame), {}); });
+    LinkFlit flit;
+    for (; here.take_flit(flit); ++flits) {
+      if (returns_credits) here.put_credit(flit.vc);
+    }
+    for (std::uint8_t vc = 0; here.take_credit(vc);) ++left[vc];
+  }
+
+  Cable &there, here;
+  std::array<std::uint32_t, mt_pkg::kNumVc> left{};  ///< places that it knows of
+  std::uint32_t flits = 0;                           ///< that have come
+  bool returns_credits = true;
+};
+
+/// Rank 0 of a ring, and its neighbours.
+struct Target {
+  explicit Target(const std::string& ring = "ring:2", const nic::Parameters& of_links = {})
+      : topology(make_topology(ring)), parameters(nic::as_hardware(of_links)) {
+    for (Cable& cable : cables.all) neighbours.emplace_back(cable, places);
+    endpoint->start();
+    turn();
+  }
+
+  Topology topology;
   nic::Tables tables =
       nic::compile_tables(make_schedule("multitree", topology), topology, {.elements = 64});
-  nic::Parameters parameters = nic::as_hardware({});
+  nic::Parameters parameters;
   Collective collective{.tables = tables, .parameters = parameters, .step_lengths = {}};
-  Cables cables = make_cables(topology, Rank{0}, 0, 1500);
+  Places places{parameters.virtual_channels, parameters.buffer_flits};
+  Cables cables = make_cables(topology, Rank{0}, 0, 1500, places);
   Part part{topology, collective, Rank{0}, cables};
   std::unique_ptr<Endpoint> endpoint = make_software_endpoint(part);
-  std::uint32_t sequence = 0;
+  std::vector<Neighbour> neighbours;
 
-  void send(const std::vector<LinkFlit>& flits) {
-    for (const LinkFlit& flit : flits) {
-      std::vector<std::byte> items;
-      append_flit(items, flit);
-      cables.all.front().receive({.way = {1, 0, 0}, .sequence = sequence++, .items = items}, {});
-    }
+  void turn() {
+    for (Neighbour& neighbour : neighbours) neighbour.hear();
     endpoint->work();
+    for (Neighbour& neighbour : neighbours) neighbour.say();
+  }
+  /// Of the first neighbour, as long as it has places.
+  /// \returns flits that were sent
+  std::size_t send(const std::vector<LinkFlit>& flits) {
+    Neighbour& from = neighbours.front();
+    for (std::size_t sent = 0; sent < flits.size(); ++sent) {
+      std::uint32_t& left = from.left[flits[sent].vc];
+      for (int tries = 0; left == 0; ++tries) {
+        if (tries == 3) return sent;
+        turn();
+      }
+      from.here.put_flit(flits[sent]);
+      --left;
+    }
+    turn();
+    return flits.size();
   }
 };
 
@@ -54,8 +97,9 @@ Worm worm_of(const WormHeader& header, std::uint32_t payload, std::uint32_t rout
   return worm;
 }
 
-void expect_error(const Worm& worm, const std::string& words) {
-  Target target;
+void expect_error(const Worm& worm, const std::string& words,
+                  const nic::Parameters& parameters = {}) {
+  Target target("ring:2", parameters);
   target.send(worm);
   EXPECT_NE(target.endpoint->error().find(words), std::string::npos)
       << words << ": " << target.endpoint->error();
@@ -66,11 +110,16 @@ TEST(WireStrangers, AreToldWhatIsWrong) {
   expect_error(worm_of({.last = true, .piece = (1U << mt_pkg::kPieceW) - 1, .flits = 1}, 1),
                "piece");
   expect_error(worm_of({.last = true, .flits = 1, .offset = 60'000}, 1), "behind the end");
+  // Half of the buffer is 8 flits: what is behind belongs to the other message.
+  expect_error(worm_of({.last = true, .flits = 1, .offset = 8}, 1),
+               "behind the end of a message of 8 flits");
   expect_error(worm_of({.last = true, .flits = 1, .start = 0xffffff}, 1), "behind the end");
   expect_error(worm_of({.last = true, .lanes = 7, .flits = 1}, 1), "behind the end");
   expect_error(
       worm_of({.last = true, .flits = 1}, 1, (mt_pkg::kNumPorts - 1) | 1U << mt_pkg::kHopPortW),
       "a route to port");
+  expect_error(worm_of({.last = true, .flits = 1}, 1, 4U << mt_pkg::kHopPortW),
+               "virtual channel 2 of port 0, which has 2", {.virtual_channels = 2});
   expect_error(worm_of({.last = true, .flits = 1}, 1, 0), "without a virtual channel");
   Worm broken = worm_of({.last = true, .flits = 1}, 1);
   broken.back().bits[0] ^= 1;
@@ -82,6 +131,67 @@ TEST(WireStrangers, AWormWithoutAnEndIsNotKept) {
   const Worm part(1000, make_flit({}, false, false));
   for (int i = 0; i < 70 && target.endpoint->error().empty(); ++i) target.send(part);
   EXPECT_NE(target.endpoint->error().find("without an end"), std::string::npos);
+}
+
+void expect_refused(Target& target, const std::string& words) {
+  try {
+    target.turn();
+    ADD_FAILURE() << "expected an error with '" << words << "'";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidInput);
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+
+TEST(WireStrangers, WhoIgnoresCreditsIsNamed) {
+  Target target;
+  const LinkFlit flit = make_flit({}, false, false);
+  for (std::uint32_t i = 0; i <= target.places.flits; ++i) {
+    target.neighbours.front().here.put_flit(flit);
+  }
+  expect_refused(target, "expected at most 318 flits of virtual channel 0 from rank 1");
+}
+
+TEST(WireStrangers, WhoSendsNoItemsIsNamed) {
+  Target target("ring:5");
+  const Way back = target.neighbours.back().here.way();
+  const std::vector<std::byte> items(5, std::byte{0});
+  try {
+    target.cables.all.back().receive({.way = back, .items = items}, {});
+    ADD_FAILURE() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "frame: expected whole flits and credits from rank 4, got 5 bytes that begin with "
+              "none");
+  }
+}
+
+TEST(WireStrangers, ChannelsThatThereAreNotAreNamed) {
+  Target target("ring:2", {.virtual_channels = 2});
+  LinkFlit flit = make_flit({}, false, false);
+  flit.vc = 2;
+  target.neighbours.front().here.put_flit(flit);
+  expect_refused(target, "2 virtual channels from rank 1, got one of virtual channel 2");
+}
+
+TEST(WireStrangers, CreditsThatNobodyLentAreRefused) {
+  Target target;
+  target.neighbours.front().here.put_credit(3);
+  expect_refused(target, "rank 1 returns a credit of virtual channel 3");
+}
+
+/// As a router does: who cannot get rid of worms takes no more of them.
+TEST(WireStrangers, CannotFillARankThatCannotForward) {
+  Target target("ring:3");
+  const std::uint32_t on = target.cables.out[0] == 0 ? 1 : 0;  // the port to the second neighbour
+  Neighbour& last = target.neighbours.back();
+  last.returns_credits = false;
+  const Worm worm = worm_of({.last = true, .flits = 99}, 99, on | 1U << mt_pkg::kHopPortW);
+  std::size_t taken = 0;
+  for (int i = 0; i < 1000; ++i) taken += target.send(worm);
+  EXPECT_GT(taken, 4096U);
+  EXPECT_LT(taken, 6000U);
+  EXPECT_EQ(target.endpoint->error(), "");
 }
 
 TEST(WireStrangers, MaySendAnyBits) {
