@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <latch>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
@@ -249,13 +250,11 @@ TEST_P(OfTransport, DeadRankIsNamedWithinTheTimeout) {
 TEST_P(OfTransport, SilentRankIsATimeout) {
   CommunicatorOptions options = over(GetParam());
   options.timeout = Deadline(300);
+  std::latch rank_0_is_done(1);
   const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(2), options);
     std::vector<float> data(100, 1.0F);
-    if (bootstrap->seat() == Seat{1}) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(800));
-      return;
-    }
+    if (bootstrap->seat() == Seat{1}) return rank_0_is_done.wait();
     try {
       communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
                               ReduceOp::Sum);
@@ -267,8 +266,10 @@ TEST_P(OfTransport, SilentRankIsATimeout) {
                              "answer: it computes or is stopped, while rank 0 waits for it in "
                              "allreduce #0 of 100 float, sum"));
       EXPECT_THROW(communicator.barrier(), Error);
+      rank_0_is_done.count_down();
       throw;
     }
+    rank_0_is_done.count_down();
   });
   EXPECT_NE(errors[0], nullptr);
 }
