@@ -14,6 +14,15 @@
 
 namespace multitree {
 
+/// Threads that in_parallel() uses at most.
+inline std::size_t parallel_threads() {
+#ifdef __cpp_lib_jthread
+  return std::max(1U, std::thread::hardware_concurrency());
+#else
+  return 1;  // a page of a browser
+#endif
+}
+
 /// Calls work(0) .. work(count - 1), each once, in any order, on as many threads as there are
 /// processors. \throws what the one with the least number has thrown, after all that had begun have
 /// ended
@@ -38,11 +47,11 @@ void in_parallel(std::size_t count, const Work& work) {
     }
   };
   {
-#ifdef __cpp_lib_jthread  // a page of a browser has one thread
-    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+#ifdef __cpp_lib_jthread
+    const std::size_t threads = std::min(parallel_threads(), count);
     std::vector<std::jthread> others;
     try {
-      for (std::size_t t = 1; t < std::min(processors, count); ++t) others.emplace_back(run);
+      for (std::size_t t = 1; t < threads; ++t) others.emplace_back(run);
     } catch (const std::system_error&) {  // the system has no more threads: it takes longer
     }
 #endif

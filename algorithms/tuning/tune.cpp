@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -35,6 +37,8 @@ constexpr std::uint32_t kRanksForEverySize = 16;
 constexpr std::pair<std::uint64_t, std::uint64_t> kMiddling{32 << 10, 4 << 20};
 /// Below this size no generator cuts data into pieces, so they need not be told every size.
 constexpr std::uint64_t kWhole = 32 << 10;
+/// Candidates that are priced at once where only the fastest is wanted: more would seldom win.
+constexpr std::size_t kAhead = 4;
 
 class Tuner {
  public:
@@ -245,12 +249,33 @@ class Tuner {
     }
   }
 
+  /// Prices the first of these that could be faster than `least`, if there is one, and those right
+  /// behind it that have not been priced, as many as there are processors for.
+  void price_next(std::span<const std::pair<Time, std::size_t>> order, std::uint64_t bytes,
+                  std::optional<Time> least) {
+    const std::size_t ahead = std::min(kAhead, parallel_threads());
+    std::vector<std::size_t> next;
+    for (const auto& [floor, c] : order) {
+      if ((least && floor > *least) || next.size() == ahead) break;
+      if (floors_[c].known(bytes) == nullptr) next.push_back(c);
+    }
+    std::vector<Time> times(next.size());
+    each(next.size(), [&](std::size_t i) { times[i] = predict(next[i], bytes); });
+    for (std::size_t i = 0; i < next.size(); ++i) floors_[next[i]].note(bytes, times[i]);
+  }
+
   /// Prices those that could be the fastest, the most promising first.
   std::size_t fastest(std::uint64_t bytes) {
     auto least = std::tuple(Time{}, std::size_t{0}, std::size_t{0});
     bool any = false;
-    for (const auto& [floor, c] : by_floor(bytes)) {
+    const auto order = by_floor(bytes);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto& [floor, c] = order[i];
       if (any && floor > std::get<Time>(least)) break;
+      if (!options_.winners_only && floors_[c].known(bytes) == nullptr) {
+        price_next(std::span(order).subspan(i), bytes,
+                   any ? std::optional(std::get<Time>(least)) : std::nullopt);
+      }
       const auto one =
           std::tuple(time(c, bytes), result_.candidates[c].schedule.transfers.size(), c);
       if (any && least <= one) continue;
