@@ -73,11 +73,12 @@ def case_descriptors(all_jobs, references, root, dice, rounds):
 
 
 def case_memory(all_jobs, references, root, dice, rounds):
-    """An address space of any size, from too little to load the program to enough."""
+    """An address space of any size, from too little for the program's libraries to enough. Where not even the program
+    itself fits, the kernel kills it without a word."""
     begun = 0
     for job in all_jobs:
         for _ in range(rounds):
-            size = dice.randrange(20 << 20, 400 << 20)
+            size = dice.randrange((20 << 20) + os.path.getsize(job.commands[0][0]), 400 << 20)
             limit = lambda size=size: resource.setrlimit(resource.RLIMIT_AS, (size, size))
             outcome = jobs.run(job, folder(root), limit=limit)
             if NO_LOADER in outcome.err or "cannot be loaded" in outcome.err:

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -17,6 +18,8 @@
 #include <cstring>
 #include <mutex>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "runtime/host/file_limit_internal.hpp"
@@ -33,6 +36,8 @@ constexpr std::array kExact{"UCX_TCP_SNDBUF", "UCX_TCP_TX_SEG_SIZE", "UCX_ZCOPY_
                             "UCX_RNDV_THRESH"};
 /// That UCX opens before the first connection, and as many that other threads may take meanwhile.
 constexpr std::size_t kDescriptors = 16;
+/// Bytes that its pools take at the least.
+constexpr std::size_t kRoom = 16 << 20;
 constexpr const char* kSharedMemory = "/dev/shm";
 
 /// Whether UCX_TLS lets shared memory in.
@@ -172,12 +177,33 @@ void check_descriptors() {
   }
 }
 
+/// With too little address space (`ulimit -v`), UCX ends the process by an assertion that its
+/// thread has begun. \throws Error(Transport)
+void check_memory() {
+  void* const room =
+      ::mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  std::string why = room == MAP_FAILED ? std::strerror(errno) : "";
+  if (room != MAP_FAILED) {
+    try {
+      std::thread([] {}).join();
+    } catch (const std::system_error& error) {
+      why = error.what();
+    }
+    ::munmap(room, kRoom);
+  }
+  if (why.empty()) return;
+  throw Error(ErrorCode::Transport,
+              fmt::format("UCX: expected memory for a thread and {} MiB more, found less: {}",
+                          kRoom >> 20, why));
+}
+
 }  // namespace
 
 void open_rail(Rail& rail, const RailSettings& settings) {
   static std::mutex mutex;  // of the environment, between communicators of several threads
   const std::scoped_lock lock(mutex);
   check_descriptors();
+  check_memory();
   rail.settings = settings;
   // UCX tells of a dead peer only through transports that can detect one. Shared memory can, but
   // not by default, and would silently be left out for TCP.
