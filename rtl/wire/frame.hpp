@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What travels between interfaces whose links are Ethernet: docs/hardware.md, "On Ethernet".
+/// What travels between interfaces whose links are Ethernet: docs/hardware.md, "Links over Ethernet".
 #pragma once
 
 #include <cstddef>
