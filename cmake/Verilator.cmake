@@ -28,9 +28,10 @@ find_package(ZLIB REQUIRED)
 target_link_libraries(verilated_runtime PUBLIC Threads::Threads ZLIB::ZLIB)
 
 set(MULTITREE_RTL_DIR ${PROJECT_SOURCE_DIR}/rtl)
-# Warnings are errors; waivers are all in one file.
+# Warnings are errors; waivers are all in one file. Functions of some hundred statements at most: what a compiler
+# takes for longer ones grows faster than they do.
 set(multitree_verilator_flags --cc -Wall -Wpedantic --x-assign fast --x-initial fast
-  -Irtl/include --no-timing)
+  -Irtl/include --no-timing --output-split-cfuncs 400)
 
 # multitree_verilate(name TOP mt_fifo SOURCES rtl/prim/mt_fifo.sv... [PARAMETERS Width=8...]
 #   [FLAGS --coverage-line...] [OPTIMIZE -O3] [NO_ASSERTIONS] [GENERATED /build/x.sv...]): a static library `name` with the class V<name>,

@@ -73,7 +73,7 @@ struct CommunicatorOptions {
   /// uses CUDA by now.
   std::shared_ptr<const device::Device> device = nullptr;
   /// Who moves what was started without waiting, host memory, while the caller is away: "on", a
-  /// thread of the communicator, started with the first such call; the number of a core that it may
+  /// thread of the process, started with the first such call; the number of a core that it may
   /// use alone; "off": calls of test() and wait() alone. Empty: as the environment variable
   /// MULTITREE_PROGRESS says, else "on". Of this rank alone.
   std::string progress = "";

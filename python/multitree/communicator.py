@@ -71,7 +71,8 @@ class Communicator(_core.CommunicatorBase):
         topology: a spec, a file, or a Topology made from one, with a rank for each; default: a full mesh.
         algorithm: as for `multitree.schedule()`; "auto" (default): the memory of the host where all ranks share one, else
         the fastest by prediction for each size. plan: a file, a Plan or a Schedule, instead of both.
-        segment: most bytes of a message; longer ones are pipelined. transport: "ucx".
+        segment: most bytes of a message; longer ones are pipelined. transport: "ucx", "tcp"; default: the
+        environment variable MULTITREE_TRANSPORT, else what suits.
         tuning: "declared", "measured", "cached", or a file: what links take, for "auto" (docs/c-api.md).
         progress: who moves calls that were started: True (a thread of the library), the core for one, False.
         refine: whether "auto" tries rivals while it runs. devices: whether arrays may be of a CUDA device.

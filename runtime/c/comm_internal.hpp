@@ -89,7 +89,8 @@ struct ShrinkWish {
 /// How this rank gets to a part of a communicator, and what the part's ranks know it by.
 struct Part {
   NewPart job;
-  std::string name;  ///< empty where this process has no other of them
+  std::vector<Rank> members;  ///< in the whole, by their ranks in the part
+  std::string name;           ///< empty where this process has no other of them
 };
 
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
@@ -173,6 +174,8 @@ class Comm {
   std::optional<Part> split(int color, int key, Deadline deadline);
   /// Collective over `members`, in their order, all of which name the same `tag`. \throws Failure
   Part part(std::uint64_t tag, const std::vector<Rank>& members);
+  /// Which of these was lost, as far as is known: its place among them. Never waits.
+  std::optional<std::size_t> find_lost(const std::vector<Rank>& members);
 
   /// Collective where ranks go without messages. \throws Error, Failure.
   void* allocate(std::size_t bytes);
@@ -279,5 +282,9 @@ mtComm_t enlist(const std::shared_ptr<Comm>& comm);
 std::shared_ptr<Comm> find(mtComm_t handle);
 /// Takes it out of the list; `aborted` handles are remembered as such. \throws as find().
 std::shared_ptr<Comm> delist(mtComm_t handle, bool aborted);
+
+/// Collective over the part's ranks: their job. What `whole` knows of a lost member ends the wait for
+/// it. \throws as make_bootstrap()
+Joined join_part(const std::shared_ptr<Comm>& whole, const Part& part, BootstrapOptions options);
 
 }  // namespace multitree::runtime::c

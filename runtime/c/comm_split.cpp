@@ -71,9 +71,27 @@ Part Comm::part(std::uint64_t tag, const std::vector<Rank>& members) {
 
 /// \pre locked
 Part Comm::make_part(std::uint64_t which, const std::vector<Seat>& members) {
-  Part part{bootstrap_->part(which, members), {}};
+  Part part{.job = bootstrap_->part(which, members), .members = {}, .name = {}};
+  for (const Seat member : members) part.members.push_back(rank_at(member));
   if (household_ != nullptr) part.name = fmt::format("{}/{:x}", household_->job(), part.job.name);
   return part;
+}
+
+std::optional<std::size_t> Comm::find_lost(const std::vector<Rank>& members) {
+  if (look() == mtSuccess) return std::nullopt;
+  const std::optional<Rank> lost = cause().rank;
+  const auto at = lost ? std::ranges::find(members, *lost) : members.end();
+  return at == members.end() ? std::nullopt : std::optional<std::size_t>(at - members.begin());
+}
+
+Joined join_part(const std::shared_ptr<Comm>& whole, const Part& part, BootstrapOptions options) {
+  options.failed_before = [whole, members = part.members]() -> std::optional<std::string> {
+    const std::optional<std::size_t> lost = whole->find_lost(members);
+    if (!lost) return std::nullopt;
+    return fmt::format("rank {} was lost before it joined (rank {} of {}; {})", *lost,
+                       members[*lost], whole->size(), whole->words());
+  };
+  return {.job = part.job.join(options), .name = part.name};
 }
 
 }  // namespace multitree::runtime::c

@@ -145,8 +145,8 @@ mtResult_t mtCommSplit(mtComm_t comm, int color, int key, mtComm_t* newcomm,
     const auto agree = [old, part, color, key, deadline = settings.init_deadline] {
       *part = old->split(color, key, deadline);
     };
-    const auto join = [part](const multitree::runtime::BootstrapOptions& options) {
-      return Joined{.job = (*part)->job.join(options), .name = (*part)->name};
+    const auto join = [old, part](const multitree::runtime::BootstrapOptions& options) {
+      return join_part(old, **part, options);
     };
     if (color != MT_SPLIT_NOCOLOR) {
       return make_from(*old, newcomm, std::make_shared<Comm>(std::move(settings)), agree, join);
@@ -173,8 +173,8 @@ mtResult_t mtCommCreateGroup(mtComm_t comm, const int* ranks, int count, int tag
     const auto members = read_ranks("ranks", ranks, count);
     check_members(members, *old);
     const Part part = old->part(static_cast<std::uint32_t>(tag), members);
-    const auto join = [part](const multitree::runtime::BootstrapOptions& options) {
-      return Joined{.job = part.job.join(options), .name = part.name};
+    const auto join = [old, part](const multitree::runtime::BootstrapOptions& options) {
+      return join_part(old, part, options);
     };
     Settings settings = config == nullptr ? without_network(old->settings()) : read_config(config);
     return make(newcomm, std::make_shared<Comm>(std::move(settings)), join);

@@ -184,6 +184,10 @@ struct BootstrapOptions {
   /// "aborted" within moments (not while a process manager is asked for addresses: that ends in
   /// time).
   Cancellation cancellation{};
+  /// Of a part, until all of its ranks have come to it: what is known of a failure of theirs before
+  /// that, for which the part has no connection to notice it by. Looked at while it waits for them;
+  /// never blocks.
+  std::function<std::optional<std::string>()> failed_before = {};
 };
 
 /// Collective: joins the job that this process was started in, and waits until all ranks have. How

@@ -64,11 +64,13 @@ Gathered Tcp::gather(const std::string& blob, Deadline deadline, const Meanwhile
     receive();
     if (gathered_) break;
     check_failure();
+    check_those_not_here();
     if (patience.is_over()) time_out(deadline);
     if (Clock::now() > patient_until) answer_at_barrier();
     if (meanwhile) meanwhile();
     channel_.wait(std::min(patience.left(), kLook));
   }
+  options_.failed_before = {};
   return Gathered(unpack_runs(*gathered_, options_.size));
 }
 
@@ -289,6 +291,15 @@ void Tcp::check_failure() {
   const std::string what = fmt::format("rank {}: {}", options_.seat, failure_);
   if (dead_link_) throw LinkError(*dead_link_, what);
   throw Error(ErrorCode::Transport, what);
+}
+
+/// Of a part: one that dies before it has come to it is missed by the whole alone.
+void Tcp::check_those_not_here() {
+  if (!options_.failed_before) return;
+  const std::optional<std::string> why = options_.failed_before();
+  if (!why) return;
+  report_failure(*why);
+  throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.seat, *why));
 }
 
 void Tcp::link_died(const std::string& payload) {

@@ -42,6 +42,8 @@ struct TcpOptions {
   JobNumber job = kFirstJob;
   /// Of a part; null: it is none.
   std::shared_ptr<const Lineage> lineage = nullptr;
+  /// As BootstrapOptions::failed_before; null once all have come.
+  std::function<std::optional<std::string>()> failed_before = {};
 };
 
 /// Connects, and waits for all ranks. \throws Error(Timeout), Error(Transport),

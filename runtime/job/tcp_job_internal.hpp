@@ -116,6 +116,7 @@ class Tcp final : public Bootstrap {
   void rank_failed(const std::string& payload);
   void lose_coordinator();
   void check_failure();
+  void check_those_not_here();
   void check_cancelled() const;
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void time_out(Deadline deadline);

@@ -60,6 +60,7 @@ NewPart Tcp::part(std::uint64_t which, std::span<const Seat> members) {
             TcpOptions joining = options;
             joining.deadline = how.deadline;
             joining.cancellation = how.cancellation;
+            joining.failed_before = how.failed_before;
             return std::make_shared<Tcp>(std::move(joining), place);
           }};
 }

@@ -11,6 +11,7 @@
  *     recovery host RANKS       rank 0 dies, whose process made the id and hosts the meeting point
  *     recovery hosts RANKS      ranks 0 and 1 die at once
  *     recovery successor RANKS  rank 0 dies, and rank 1 while the others meet there
+ *     recovery parted RANKS     rank 2 dies before it has come to a part of the ranks
  * A mode that begins with "network-" does it on a named network, by messages.
  */
 #include <signal.h>
@@ -253,6 +254,29 @@ static void successor(mtComm_t comm, int ranks) {
   OK(mtCommDestroy(next));
 }
 
+/* Those of the part wait for rank 2 at a place that it never comes to; those of another part do not
+ * care. */
+static void parted(mtComm_t comm, int ranks) {
+  const int others[] = {3, 2, 1}, own[] = {0};
+  mtComm_t part = NULL, next = NULL;
+  mtResult_t result = mtSuccess;
+  const double start = seconds();
+  if (my_rank == 2) raise(SIGKILL);
+  if (my_rank == 0) {
+    OK(mtCommCreateGroup(comm, own, 1, 7, &part, NULL));
+  } else {
+    result = mtCommCreateGroup(comm, others, 3, 7, &part, NULL);
+    CHECK(result == mtRemoteError);
+    CHECK(seconds() - start < 3);
+    CHECK(strstr(mtGetLastError(NULL), "rank 1 was lost before it joined (rank 2 of 4; ") != NULL);
+  }
+  next = shrunk(comm);
+  if (part != NULL) OK(mtCommDestroy(part));
+  OK(mtCommDestroy(comm));
+  check_sums(next, all_but(ranks, 2));
+  OK(mtCommDestroy(next));
+}
+
 static int run(const char* mode, mtUniqueId id, int ranks) {
   mtConfig_t config = MT_CONFIG_INITIALIZER;
   mtComm_t comm = NULL;
@@ -271,6 +295,7 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
   if (strcmp(mode, "host") == 0) host(comm, ranks, 1U);
   if (strcmp(mode, "hosts") == 0) host(comm, ranks, 3U);
   if (strcmp(mode, "successor") == 0) successor(comm, ranks);
+  if (strcmp(mode, "parted") == 0) parted(comm, ranks);
   return 0;
 }
 
@@ -281,7 +306,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (strstr(argv[1], "killed") != NULL) doomed = 1U << 2 | 1U << 3;
-  if (strstr(argv[1], "again") != NULL) doomed = 1U << 2;
+  if (strstr(argv[1], "again") != NULL || strstr(argv[1], "parted") != NULL) doomed = 1U << 2;
   if (strstr(argv[1], "host") != NULL) doomed = 1U | 1U << (atoi(argv[2]) - 1);
   if (strstr(argv[1], "hosts") != NULL) doomed |= 2U;
   if (strstr(argv[1], "successor") != NULL) doomed = 3U;

@@ -76,7 +76,8 @@ std::shared_ptr<runtime::Bootstrap> Reserve::join(runtime::Deadline deadline) co
   for (const std::uint32_t process : places_.members()) {
     seats.push_back(runtime::Seat{*left_.today(process)});
   }
-  return all_->part(0, seats).join({.deadline = deadline});
+  return all_->part(0, seats).join(
+      {.deadline = deadline, .failed_before = [all = all_] { return all->failure(); }});
 }
 
 void Reserve::await_end(runtime::Deadline deadline) { all_->barrier(deadline); }
