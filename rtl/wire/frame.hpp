@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What travels between interfaces whose links are Ethernet: docs/hardware.md, "Links over Ethernet".
+/// What travels between interfaces whose links are Ethernet: docs/hardware.md, "Links over
+/// Ethernet".
 #pragma once
 
 #include <cstddef>
