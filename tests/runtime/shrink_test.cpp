@@ -63,7 +63,7 @@ TEST_F(Meeting, ShrinksToTheSurvivorsOfADeath) {
 
 TEST_F(Meeting, LeavesOutWhoDoesNotAskToShrink) {
   auto all = join();
-  const auto some = shrink_all({all[0], all[2]}, Deadline(200));
+  const auto some = shrink_all({all[0], all[2]}, Deadline(1000));
   EXPECT_EQ(some[1].survivors, seats_at(0, 2));
   EXPECT_EQ(gathered(some), "01");
   EXPECT_EQ(await_failure_of(*all[1]), "left out: the others have gone on without this rank");
@@ -117,7 +117,7 @@ TEST_F(Meeting, AnyThreadMayAskForNumbersWhileAJobIsShrunk) {
     while (!over) same = same && all[0]->lineage().root == name && all[0]->size() == 3;
     return same;
   });
-  const auto some = shrink_all({all[0], all[2]}, Deadline(200));
+  const auto some = shrink_all({all[0], all[2]}, Deadline(1000));
   over = true;
   EXPECT_TRUE(asking.get());
   EXPECT_EQ(all[0]->name(), name);
