@@ -131,7 +131,8 @@ struct Stream {
 };
 
 /// A started collective. Dropping an unfinished one waits for it; prefer wait(). Not so with a
-/// stream: there it may be dropped, and wait() is for hosts that want to know.
+/// stream: there it may be dropped, and wait() is for hosts that want to know, also of several
+/// threads at once.
 class Request {
  public:
   Request();
@@ -144,11 +145,13 @@ class Request {
 
  private:
   friend class Communicator;
-  void note_end();
+  void note_end() const;
 
   std::unique_ptr<Operation> operation_;
-  std::shared_ptr<flight::FlightRecorder> record_;  ///< null: nothing is noted
-  std::uint64_t number_ = 0;                        ///< of the call in it
+  /// The communicator's; none: nothing is noted. Never written again, for threads that wait at
+  /// once.
+  std::weak_ptr<flight::FlightRecorder> record_;
+  std::uint64_t number_ = 0;  ///< of the call in it
 };
 
 /// A collective with its arguments checked and its plan made: starts again and again without

@@ -37,10 +37,8 @@ void Request::wait() {
   if (operation_ != nullptr) operation_->wait();
   note_end();
 }
-void Request::note_end() {
-  if (record_ == nullptr) return;
-  record_->end(number_);
-  record_.reset();
+void Request::note_end() const {
+  if (const auto record = record_.lock()) record->end(number_);
 }
 
 struct Prepared::State {

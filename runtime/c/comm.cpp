@@ -275,19 +275,21 @@ void Comm::start(const std::shared_ptr<Job>& job) {
   outstanding_.push_back(job);
 }
 
+bool Comm::take_out_if_over(std::size_t place) {
+  Job& job = *outstanding_[place];
+  if (!job.request->test()) return false;
+  job.request.reset();
+  job.end(Job::State::Done);
+  outstanding_.erase(outstanding_.begin() + static_cast<std::ptrdiff_t>(place));
+  return true;
+}
+
 void Comm::progress() {
   const Turn turn(*this);
   check_alive();
   run([&] {
     for (std::size_t i = 0; i < outstanding_.size();) {
-      Job& job = *outstanding_[i];
-      if (!job.request->test()) {
-        ++i;
-        continue;
-      }
-      job.request.reset();
-      job.end(Job::State::Done);
-      outstanding_.erase(outstanding_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!take_out_if_over(i)) ++i;
     }
   });
 }

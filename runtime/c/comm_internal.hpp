@@ -220,6 +220,10 @@ class Comm {
   Part make_part(std::uint64_t which, const std::vector<Seat>& members);
   void start_on_stream(Job& job);
   void check_streamed(const Call& call) const;
+  /// Looks at what stands at this place of `outstanding_`, and lets go of it if it is over: what is
+  /// outstanding has a request, also where a look at another one throws. \throws Error what it
+  /// failed with
+  bool take_out_if_over(std::size_t place);
   /// Lets go of collectives on streams that are over. \throws Error what one failed with
   void reap_streams();
   /// What streams have failed with is the cause of what others fail with.

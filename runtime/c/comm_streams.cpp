@@ -40,12 +40,9 @@ void Comm::start_on_stream(Job& job) {
 }
 
 void Comm::reap_streams() {
-  std::erase_if(outstanding_, [](const std::shared_ptr<Job>& job) {
-    if (!job->streamed() || !job->request->test()) return false;
-    job->request.reset();
-    job->state = Job::State::Done;
-    return true;
-  });
+  for (std::size_t i = 0; i < outstanding_.size();) {
+    if (!outstanding_[i]->streamed() || !take_out_if_over(i)) ++i;
+  }
 }
 
 void Comm::note_streams() {

@@ -35,11 +35,11 @@ namespace {
 void start_one(const std::shared_ptr<Job>& job) {
   try {
     if (job->where == nullptr) job->comm->prepare(*job);
+    job->comm->start(job);
   } catch (...) {
-    job->end(Job::State::Failed);
+    job->end(Job::State::Failed);  // also where it was refused: its group has ended
     throw;
   }
-  job->comm->start(job);
 }
 
 }  // namespace

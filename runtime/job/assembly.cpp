@@ -240,14 +240,20 @@ void Assembly::refuse(Guest& guest, const std::string& why, FrameType how) {
   guest.channel.send(how, why);
 }
 
+/// What a rank that was left out, or has come again, said before is not of this gathering.
+bool Assembly::takes_part(const Guest& guest) const {
+  return guest.blob && guest.origin && guest.channel.open() && is_member(*guest.origin);
+}
+
 void Assembly::try_gather() {
   if (gathers_ == 0 || (gathers_ < members().size() && !somebody_left_)) return;
   std::vector<const std::string*> blobs(members().size());
   std::size_t waiting = 0;
   for (const Guest& guest : guests_) {
-    if (!guest.origin || !guest.blob) continue;
-    blobs[index(seat_of(*guest.origin))] = &*guest.blob;
-    ++waiting;
+    if (!takes_part(guest)) continue;
+    const std::string*& blob = blobs[index(seat_of(*guest.origin))];
+    waiting += blob == nullptr ? 1 : 0;
+    blob = &*guest.blob;
   }
   if (waiting == 0) return;
   const auto gone = std::find_if(members().begin(), members().end(),
@@ -268,7 +274,7 @@ void Assembly::try_gather() {
   const std::string all = pack_runs(blobs);
   Packed answer;
   for (Guest& guest : guests_) {
-    if (!guest.blob) continue;
+    if (!takes_part(guest)) continue;
     guest.blob.reset();
     if (answer == nullptr) answer = guest.channel.packed(FrameType::Gathered, all);
     guest.channel.send(answer);
@@ -315,7 +321,7 @@ void Assembly::lost(Guest& guest, const std::string& how) {
 std::string Assembly::missing() const {
   std::vector<bool> here(members().size());
   for (const Guest& guest : guests_) {
-    if (guest.origin && guest.blob) here[index(seat_of(*guest.origin))] = true;
+    if (takes_part(guest)) here[index(seat_of(*guest.origin))] = true;
   }
   std::vector<Seat> ranks;
   for (std::uint32_t r = 0; r < here.size(); ++r) {

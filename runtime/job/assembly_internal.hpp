@@ -90,6 +90,7 @@ class Assembly {
   static void refuse(Guest& guest, const std::string& why, FrameType how = FrameType::Refused);
   void drop_closed();
   void compare_builds();
+  [[nodiscard]] bool takes_part(const Guest& guest) const;
   void try_gather();
   void pass_on(const Guest& speaker, const Frame& frame);
   void ask_where(Guest& guest, const Frame& frame);

@@ -161,8 +161,14 @@ class InProcess final : public Bootstrap {
       const auto look = std::min(patience.left(), Patience::kLongestLook);
       m.changed.wait_until(lock, std::chrono::system_clock::now() + look, has_news);
       lock.unlock();
-      hear();
-      if (meanwhile) meanwhile();
+      try {
+        hear();
+        if (meanwhile) meanwhile();
+      } catch (...) {
+        lock.lock();
+        if (m.generation == mine) withdraw();
+        throw;
+      }
       lock.lock();
     }
     // Nobody can end the next gathering before this rank has left this one: result is still ours.
@@ -170,8 +176,7 @@ class InProcess final : public Bootstrap {
     const std::vector<Seat> missing = missing_ranks();
     const std::string why = m.failure ? std::string() : ask_where(lock, std::nullopt);
     if (m.generation != mine) return m.result;
-    m.blobs[index(seat_)].reset();
-    --m.arrived;
+    withdraw();
     if (m.failure) {
       const std::string what = fmt::format("rank {}: {}", seat_, *m.failure);
       if (m.dead_link) throw LinkError(*m.dead_link, what);
@@ -304,6 +309,11 @@ class InProcess final : public Bootstrap {
   [[nodiscard]] std::string describe() const override { return "in-process"; }
 
  private:
+  /// It waits in the gathering under way no more. \pre locked
+  void withdraw() {
+    meeting_->blobs[index(seat_)].reset();
+    --meeting_->arrived;
+  }
   /// \pre not locked
   void hear() {
     std::vector<std::pair<Seat, std::string>> said;

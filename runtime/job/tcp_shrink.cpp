@@ -75,17 +75,17 @@ void Tcp::name_host() {
 }
 
 Tcp::Tcp(Tcp& from, const Shrunk& shrunk, const Renewal& renewal)
-    : options_(std::move(from.options_)),
+    : options_(from.options_),
       channel_(std::exchange(from.channel_, JobLine())),
       place_(from.place_),
       welcome_(true),
       failure_(std::exchange(from.failure_, "the job has been shrunk to another")),
       dead_link_(std::exchange(from.dead_link_, std::nullopt)),
       lost_seat_(std::exchange(from.lost_seat_, std::nullopt)) {
-  from.options_.seat = options_.seat;  // numbers stay
-  from.options_.size = options_.size;
-  from.options_.description = options_.description;
-  from.options_.cancellation = options_.cancellation;  // it still answers why it is of no use
+  // The rest stays: any thread may ask for the old job's numbers, and it answers why it is of no
+  // use.
+  from.options_.coordinator.reset();
+  from.options_.session.reset();
   options_.seat = renewal.seat;
   options_.size = static_cast<std::uint32_t>(shrunk.survivors.size());
   Standing& standing = place_.standing;

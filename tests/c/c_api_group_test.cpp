@@ -172,6 +172,23 @@ TEST_P(Groups, AllOfThemFailWithTheirCommunicator) {
   });
 }
 
+TEST(Group, WhatCouldNotBeStartedSaysWhy) {
+  mtComm_t comm = nullptr;
+  ASSERT_EQ(mtCommInitRank(&comm, 1, new_id(), 0), mtSuccess);
+  int number = 1, done = 0;
+  mtRequest_t once = nullptr, again = nullptr;
+  ASSERT_EQ(mtAllReduceInit(&number, &number, 1, mtInt32, mtSum, comm, nullptr, &again), mtSuccess);
+  ASSERT_EQ(mtGroupStart(), mtSuccess);
+  ASSERT_EQ(mtIAllReduce(&number, &number, 1, mtInt32, mtSum, comm, nullptr, &once), mtSuccess);
+  ASSERT_EQ(mtStart(again), mtSuccess);
+  ASSERT_EQ(mtCommAbort(comm), mtSuccess);
+  EXPECT_EQ(mtGroupEnd(), mtAborted);
+  EXPECT_EQ(mtRequestTest(once, &done), mtAborted) << mtGetLastError(nullptr);
+  EXPECT_EQ(mtRequestWait(again), mtAborted) << mtGetLastError(nullptr);
+  EXPECT_EQ(mtRequestFree(&once), mtSuccess);
+  EXPECT_EQ(mtRequestFree(&again), mtSuccess);
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, Groups, all_paths(), name_of_path);
 
 }  // namespace

@@ -4,12 +4,17 @@
  * Collectives on device memory and in the order of streams, with a fake device in every process;
  * exits with 0 if all ranks are content.
  *
- *     streams order RANKS     chains of collectives and copies on two streams, without a wait
- * between streams calls RANKS     without a stream, in groups, persistent; requests on a held
- * stream streams wrong RANKS     arguments that are refused streams killed RANKS    rank 2 dies;
- * streams go on, and so do the others streams broken RANKS    the device of rank 1 fails streams
- * together RANKS  one thread with all ranks
+ * usage: streams MODE RANKS
+ * - order: chains of collectives and copies on two streams, without a wait between
+ * - calls: without a stream, in groups, persistent; requests on a held stream
+ * - wrong: arguments that are refused
+ * - killed: rank 2 dies; streams go on, and so do the others
+ * - broken: the device of rank 1 fails
+ * - left: rank 2 leaves between two calls
+ * - watched: a thread waits for what another one looks at
+ * - together: one thread with all ranks
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 
@@ -17,6 +22,9 @@
 #include "ranks.h"
 
 enum { kCount = 3000, kRounds = 4, kDeadlineMs = 8000 };
+
+/* From ranks to rank 2. */
+static int first_is_over[2];
 
 /* Device memory with pinned memory beside it, to fill and to read. */
 struct mirror {
@@ -214,6 +222,75 @@ static void killed(mtComm_t comm, int ranks) {
   fake_stream_destroy(stream);
 }
 
+static void* wait_for(void* request) {
+  OK(mtRequestWait(request));
+  return NULL;
+}
+
+/* With a record of the calls, which notes the end of each. */
+static void watched(mtComm_t comm, int ranks) {
+  void* stream = fake_stream_create();
+  struct mirror m = mirror_of(8);
+  int round;
+  for (round = 0; round < 100; ++round) {
+    mtRequest_t request = NULL;
+    pthread_t waiter;
+    int done = 0;
+    set(&m, 1, stream);
+    OK(mtIAllReduce(m.device, m.device, m.count, mtInt64, mtSum, comm, stream, &request));
+    CHECK(pthread_create(&waiter, NULL, &wait_for, request) == 0);
+    while (done == 0) OK(mtRequestTest(request, &done));
+    CHECK(pthread_join(waiter, NULL) == 0);
+    OK(mtRequestFree(&request));
+    check(&m, ranks, ranks, stream);
+  }
+  OK(mtBarrier(comm));
+  OK(mtCommDestroy(comm));
+  release(&m);
+  fake_stream_destroy(stream);
+}
+
+/* Rank 2 leaves when the first of two calls is over, and never makes the second. Nobody looks at
+ * either before both are over. */
+static void left(mtComm_t comm, int ranks) {
+  enum { kVictim = 2 };
+  void *a = fake_stream_create(), *b = fake_stream_create();
+  struct mirror first = mirror_of(kCount), second = mirror_of(kCount);
+  unsigned* flag = fake_malloc_pinned(sizeof *flag);
+  mtResult_t state = mtSuccess;
+  char over = 0;
+  int r;
+  set(&first, 1, a);
+  set(&second, 1, b);
+  OK(mtAllReduce(first.device, first.device, kCount, mtInt64, mtSum, comm, a));
+  fake_synchronize(a);
+  *flag = 0;
+  fake_hold(a, flag);
+  OK(mtAllReduce(first.device, first.device, kCount, mtInt64, mtSum, comm, a));
+  if (my_rank != kVictim) {
+    OK(mtAllReduce(second.device, second.device, kCount, mtInt64, mtSum, comm, b));
+  }
+  __atomic_store_n(flag, 1U, __ATOMIC_RELEASE);
+  fake_synchronize(a);
+  if (my_rank == kVictim) {
+    for (r = 1; r < ranks; ++r) CHECK(read(first_is_over[0], &over, 1) == 1);
+    OK(mtCommAbort(comm));
+  } else {
+    CHECK(write(first_is_over[1], &over, 1) == 1);
+    fake_synchronize(b);
+    nap(100); /* sooner there may be less to see */
+    OK(mtCommGetAsyncError(comm, &state));
+    CHECK(state == mtRemoteError);
+    check(&first, ranks * ranks, ranks * ranks, a);
+    OK(mtCommDestroy(comm));
+  }
+  release(&first);
+  release(&second);
+  fake_free_pinned(flag);
+  fake_stream_destroy(a);
+  fake_stream_destroy(b);
+}
+
 static void broken(mtComm_t comm) {
   void* stream = fake_stream_create();
   struct mirror m = mirror_of(kCount);
@@ -279,17 +356,28 @@ static int together(int ranks) {
 }
 
 static int run(const char* mode, mtUniqueId id, int ranks) {
+  char records[] = "/tmp/multitree-streams-XXXXXX";
   mtConfig_t config = MT_CONFIG_INITIALIZER;
   mtComm_t comm = NULL;
   config.deadlineMs = strcmp(mode, "calls") == 0 ? 1500 : kDeadlineMs;
   config.segmentBytes = 4096;
   if (strcmp(mode, "broken") == 0 && my_rank == 1) setenv("FAKE_GPU_FAIL_AFTER", "300", 1);
+  if (strcmp(mode, "left") == 0) setenv("FAKE_GPU_MAPPABLE", "1", 1);
+  if (strcmp(mode, "watched") == 0) {
+    CHECK(mkdtemp(records) != NULL);
+    setenv("MULTITREE_FLIGHT", records, 1);
+  }
   OK(mtCommInitRankConfig(&comm, ranks, id, my_rank, &config));
   if (strcmp(mode, "order") == 0) order(comm, ranks);
   if (strcmp(mode, "calls") == 0) calls(comm, ranks);
   if (strcmp(mode, "wrong") == 0) wrong(comm, ranks);
   if (strcmp(mode, "killed") == 0) killed(comm, ranks);
   if (strcmp(mode, "broken") == 0) broken(comm);
+  if (strcmp(mode, "left") == 0) left(comm, ranks);
+  if (strcmp(mode, "watched") == 0) {
+    watched(comm, ranks);
+    CHECK(rmdir(records) == 0); /* the record goes with its communicator */
+  }
   return 0;
 }
 
@@ -299,5 +387,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (strcmp(argv[1], "together") == 0) return together(atoi(argv[2]));
+  CHECK(pipe(first_is_over) == 0);
   return run_ranks(&run, argv[1], atoi(argv[2]), strcmp(argv[1], "killed") == 0 ? 1U << 2 : 0);
 }

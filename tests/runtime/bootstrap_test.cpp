@@ -11,6 +11,8 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <latch>
+#include <string>
 #include <thread>
 
 #include "meeting.hpp"
@@ -76,14 +78,29 @@ TEST_F(Meeting, BelievesConnectionsMoreThanWitnesses) {
 
 TEST_F(Meeting, NamesTheRankThatDoesNotTakePart) {
   const auto all = join();
-  auto other = std::async(std::launch::async, [&] {
-    EXPECT_THAT([&] { all[0]->barrier(Deadline(100)); },
-                ThrowsMessage<Error>(StartsWith(
-                    "rank 0: waited 100 ms in vain for rank 2; rank 2 does not answer: it")));
-  });
-  EXPECT_THAT([&] { all[1]->barrier(Deadline(100)); },
-              ThrowsMessage<Error>(StartsWith(
-                  "rank 1: waited 100 ms in vain for rank 2; rank 2 does not answer: it")));
+  std::latch both(2);  // whoever gives up sees the other one wait
+  const auto wait = [&](std::uint32_t rank) {
+    both.arrive_and_wait();
+    EXPECT_THAT([&] { all[rank]->barrier(Deadline(500)); },
+                ThrowsMessage<Error>(
+                    StartsWith("rank " + std::to_string(rank) +
+                               ": waited 500 ms in vain for rank 2; rank 2 does not answer: it")));
+  };
+  auto other = std::async(std::launch::async, [&] { wait(0); });
+  wait(1);
+}
+
+TEST(InProcess, WhoseWaitEndsInAnErrorHasNotCome) {
+  const auto all = make_in_process_bootstraps(2);
+  const auto fail = [] { throw Error(ErrorCode::Transport, "a broken wire"); };
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_THAT([&] { all[0]->all_gather("lost", Deadline(60'000), fail); },
+                ThrowsMessage<Error>(StrEq("a broken wire")));
+  }
+  auto other =
+      std::async(std::launch::async, [&] { return all[1]->all_gather("b", Deadline(60'000)); });
+  EXPECT_THAT(all[0]->all_gather("a", Deadline(60'000)), ::testing::ElementsAre("a", "b"));
+  EXPECT_THAT(other.get(), ::testing::ElementsAre("a", "b"));
 }
 
 TEST_F(Meeting, RanksOfAnotherBuildAreNamed) {

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <future>
+#include <latch>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -97,13 +99,16 @@ inline Channel raw_rank(std::uint16_t port, std::uint32_t rank, std::uint32_t si
   return channel;
 }
 
-/// All of `jobs` shrink at once; null for those that failed.
+/// All of `jobs` shrink at once, and are there before one asks; null for those that failed.
 inline std::vector<Shrunk> shrink_all(const std::vector<std::shared_ptr<Bootstrap>>& jobs,
                                       Deadline deadline) {
+  const auto here = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(jobs.size()));
   std::vector<std::future<Shrunk>> shrinking;
   for (const auto& job : jobs) {
-    shrinking.push_back(
-        std::async(std::launch::async, [job, deadline] { return job->shrink(deadline); }));
+    shrinking.push_back(std::async(std::launch::async, [job, deadline, here] {
+      here->arrive_and_wait();
+      return job->shrink(deadline);
+    }));
   }
   std::vector<Shrunk> all;
   for (auto& one : shrinking) all.push_back(one.get());

@@ -75,14 +75,13 @@ TEST_P(Transports, KilledRankStopsTheOthersInTime) {
   for (int round = 0; round < 6; ++round) {
     const std::uint32_t victim = random() % 4;
     const std::string delay = std::to_string(random() % 100'000);
-    const auto begin = std::chrono::steady_clock::now();
     std::string errors;
     EXPECT_EQ(launch(4, {"victim", std::to_string(victim), delay}, &errors), 4) << errors;
     EXPECT_THAT(errors, HasSubstr("rank " + std::to_string(victim) + " died by signal 9"));
     EXPECT_THAT(errors, HasSubstr("rank " + std::to_string(victim) + " died (connection closed)"));
     EXPECT_THAT(errors, ::testing::Not(HasSubstr("killing the ranks"))) << "victim " << victim;
-    // Nothing waits for a time-out (10 s): the death itself is noticed.
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+    // Nothing waits for a time-out: the death itself is noticed.
+    EXPECT_THAT(errors, ::testing::Not(HasSubstr("no progress for")));
   }
 }
 
@@ -124,7 +123,6 @@ TEST_P(HostOf, KilledRankIsAnErrorEverywhereAndLeavesNothing) {
   for (int round = 0; round < 10; ++round) {
     const std::uint32_t victim = random() % 4;
     const std::string delay = std::to_string(random() % 100'000);
-    const auto begin = std::chrono::steady_clock::now();
     std::string errors;
     EXPECT_EQ(launch(4, {"host-victim", std::to_string(victim), delay}, &errors), 4) << errors;
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
@@ -133,7 +131,7 @@ TEST_P(HostOf, KilledRankIsAnErrorEverywhereAndLeavesNothing) {
     }
     EXPECT_THAT(errors, HasSubstr("rank " + std::to_string(victim) + " died (connection closed)"));
     EXPECT_THAT(errors, ::testing::Not(HasSubstr("killing the ranks"))) << "victim " << victim;
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+    EXPECT_THAT(errors, ::testing::Not(HasSubstr("no progress for")));
   }
   EXPECT_THAT(shared_files(), ::testing::IsEmpty());
 }

@@ -4,15 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <string>
+#include <vector>
 
 #include "meeting.hpp"
+#include "runtime/job/runs_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 /// Gathers over all of a job; what rank 0 got.
@@ -58,7 +63,7 @@ TEST_F(Meeting, ShrinksToTheSurvivorsOfADeath) {
 
 TEST_F(Meeting, LeavesOutWhoDoesNotAskToShrink) {
   auto all = join();
-  const auto some = shrink_all({all[0], all[2]}, Deadline(200));
+  const auto some = shrink_all({all[0], all[2]}, Deadline(1000));
   EXPECT_EQ(some[1].survivors, seats_at(0, 2));
   EXPECT_EQ(gathered(some), "01");
   EXPECT_EQ(await_failure_of(*all[1]), "left out: the others have gone on without this rank");
@@ -66,6 +71,57 @@ TEST_F(Meeting, LeavesOutWhoDoesNotAskToShrink) {
   // The seat is not given to anybody else.
   EXPECT_THAT([&] { join_over_tcp(options(1, Deadline(500))); },
               ThrowsMessage<Error>(HasSubstr("has gone on without rank 1")));
+}
+
+/// Of three that meet, `out` waits in a gathering that the other two never come to, as they go on
+/// without it; what these are given in theirs.
+std::vector<std::string> gathered_without(std::uint16_t port, std::uint32_t out) {
+  std::vector<Channel> ranks;
+  const std::vector<std::uint32_t> order{(out + 1) % 3, (out + 2) % 3,
+                                         out};  // it is the last to come
+  for (const std::uint32_t rank : order) {
+    ranks.push_back(raw_rank(port, rank, 3, "secret"));
+    EXPECT_EQ(answer(ranks.back()), "");  // Welcome
+  }
+  ranks[2].send(FrameType::Gather, "of the old job");
+  ranks[2].send(FrameType::WhoIsMissing, {});
+  EXPECT_THAT(answer(ranks[2]), Not(HasSubstr(std::to_string(out))));  // it is known to wait
+  for (const std::size_t i : {0U, 1U}) {
+    ranks[i].send(FrameType::Shrink, Writer().number(600'000).number(out).bytes());
+  }
+  for (const std::size_t i : {0U, 1U}) EXPECT_THAT(answer(ranks[i]), Not(HasSubstr("left out")));
+  EXPECT_THAT(answer(ranks[2]), HasSubstr("left out"));
+  ranks[0].send(FrameType::WhoIsMissing, {});
+  EXPECT_EQ(answer(ranks[0]), "0, 1");
+  for (const std::size_t i : {0U, 1U}) ranks[i].send(FrameType::Gather, std::to_string(order[i]));
+  const std::string all = answer(ranks[0]);
+  EXPECT_EQ(answer(ranks[1]), all);
+  return unpack_runs(all, 2);
+}
+
+TEST_F(Meeting, WhatOneThatIsLeftOutHasSaidIsOfNoLaterGathering) {
+  using ::testing::ElementsAre;
+  for (std::uint32_t out = 0; out < 3; ++out) {
+    const Coordinator coordinator(listen_at(0, kLoopback), 3, "secret");
+    EXPECT_THAT(gathered_without(coordinator.port(), out),
+                ElementsAre(out == 0 ? "1" : "0", out == 2 ? "1" : "2"));
+  }
+}
+
+TEST_F(Meeting, AnyThreadMayAskForNumbersWhileAJobIsShrunk) {
+  auto all = join();
+  const std::uint64_t name = all[0]->name();
+  std::atomic<bool> over = false;
+  auto asking = std::async(std::launch::async, [&] {
+    bool same = true;
+    while (!over) same = same && all[0]->lineage().root == name && all[0]->size() == 3;
+    return same;
+  });
+  const auto some = shrink_all({all[0], all[2]}, Deadline(1000));
+  over = true;
+  EXPECT_TRUE(asking.get());
+  EXPECT_EQ(all[0]->name(), name);
+  EXPECT_NE(some[0].job->name(), name);
 }
 
 TEST_F(Meeting, ShrinksWithoutThoseWhoLeft) {

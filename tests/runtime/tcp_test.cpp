@@ -9,8 +9,8 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <latch>
 #include <string>
-#include <thread>
 
 #include "raw_rank.hpp"
 #include "runtime/messages/tcp/frame_internal.hpp"
@@ -275,13 +275,18 @@ TEST(Tcp, ADoorThatIsNotOpenedIsTriedAgain) {
 }
 
 TEST(Tcp, ANeighbourThatDoesNotComeIsATimeout) {
-  const auto errors = try_ranks(2, [](const std::shared_ptr<Bootstrap>& job) {
+  std::latch given_up(1);
+  const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& job) {
     if (job->seat() == 0_seat) {
-      RawRank raw(*job);
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      return;
+      const RawRank raw(*job);
+      return given_up.wait();
     }
-    make_transport("tcp", *job, {.peers = {0_seat}, .deadline = Deadline(200)});
+    try {
+      make_transport("tcp", *job, {.peers = {0_seat}, .deadline = Deadline(200)});
+    } catch (const Error&) {
+      given_up.count_down();
+      throw;
+    }
   });
   EXPECT_EQ(message_of(errors[1]), "rank 1: no first message from rank 0 over TCP within 200 ms");
 }
