@@ -5,12 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <future>
 #include <optional>
 
 #include "nic/program/program.hpp"
 #include "rtl/sim/data.hpp"
 #include "rtl/sim/network.hpp"
+#include "rtl/wire/gathering.hpp"
 #include "rtl/wire/station.hpp"
 #include "topologies/error.hpp"
 
@@ -26,6 +26,8 @@ constexpr auto kMostSilence = 10s;
 constexpr std::size_t kMemoryFrame = 1500;
 /// Turns in which nothing moves, after which interfaces are asked what is wrong.
 constexpr int kStill = 1000;
+/// Turns of a process, of a millisecond at most, after which its interface is asked.
+constexpr int kAsk = 100;
 
 void check(const WireJob& job) {
   if (job.topology.num_nodes() != job.topology.num_ranks()) {
@@ -192,20 +194,18 @@ std::vector<WireReport> run_on_wires(const WireJob& job, runtime::Bootstrap& boo
   const auto started = Clock::now();
   station->endpoint().start();
   // Others send through this rank until they are done as well, so it works while it waits for them.
-  std::future<runtime::Gathered> all;
+  std::optional<Gathering> all;
   std::optional<WireReport> mine;
   int still = 0;
-  for (std::uint64_t turns = 0; !all.valid() || all.wait_for(0s) != std::future_status::ready;) {
+  for (std::uint64_t turns = 0; !all || !all->is_over();) {
     const bool moves = station->turn();
     still = moves ? 0 : still + 1;
     if (!moves) station->wait(1ms);
     if (!mine && station->endpoint().is_done()) {
       mine = report_of(job, plan, rank, *station, started);
-      all = std::async(std::launch::async, [&, words = words_of(*mine)] {
-        return bootstrap.all_gather(words, job.timeout);
-      });
+      all.emplace(bootstrap, words_of(*mine), job.timeout);
     }
-    if (turns++ % kStill == 0) check_errors(rank, *station);
+    if (turns++ % kAsk == 0) check_errors(rank, *station);
     if (mine) continue;
     if (still % kStill != kStill - 1 && Clock::now() - started <= job.timeout) continue;
     if (const auto failure = bootstrap.failure()) throw Error(ErrorCode::Transport, *failure);
@@ -215,7 +215,7 @@ std::vector<WireReport> run_on_wires(const WireJob& job, runtime::Bootstrap& boo
     }
   }
   std::vector<WireReport> reports;
-  for (const std::string& words : all.get()) reports.push_back(report_from(words));
+  for (const std::string& words : all->get()) reports.push_back(report_from(words));
   return reports;
 }
 

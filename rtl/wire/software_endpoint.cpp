@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -15,6 +14,7 @@
 #include "rtl/sim/data.hpp"
 #include "rtl/sim/node.hpp"
 #include "rtl/wire/endpoint.hpp"
+#include "rtl/wire/software_router.hpp"
 #include "rtl/wire/worm.hpp"
 #include "runtime/kernels/reduce.hpp"
 
@@ -22,11 +22,6 @@ namespace multitree::rtl {
 namespace {
 
 constexpr std::size_t kWordBytes = mt_pkg::kDataW / 8;
-/// A port begins no other message as long as so many flits wait to leave by it, nor does a virtual
-/// channel of it get other worms of neighbours.
-constexpr std::size_t kMostFlits = 4096;
-/// Flits of a worm: a long route, a header, and as much payload as that can say.
-constexpr std::size_t kLongestWorm = 2 + (std::size_t{1} << mt_pkg::kLenW) - 1;
 
 class SoftwareEndpoint final : public Endpoint {
  public:
@@ -38,26 +33,9 @@ class SoftwareEndpoint final : public Endpoint {
   [[nodiscard]] bool is_done() const override {
     return entries_left_ == 0 && arrivals_left_ == 0 && started_;
   }
-  [[nodiscard]] std::string error() override { return error_; }
+  [[nodiscard]] std::string error() override { return router_.error(); }
 
  private:
-  /// The virtual channels of a link from here.
-  struct Output {
-    std::array<std::deque<LinkFlit>, mt_pkg::kNumVc> waiting;
-    std::array<std::uint32_t, mt_pkg::kNumVc> places{};  ///< at the other end
-    std::deque<const nic::Entry*> entries;               ///< of the port, not yet sent
-    [[nodiscard]] std::size_t flits() const {
-      std::size_t sum = 0;
-      for (const auto& flits : waiting) sum += flits.size();
-      return sum;
-    }
-  };
-  /// A virtual channel of a link to here.
-  struct Input {
-    std::deque<LinkFlit> arrived;  ///< without their credits
-    Worm worm;                     ///< that is coming, or waits to go on
-    std::optional<Hop> hop;        ///< of a worm that is whole
-  };
   /// What has come of a message; `flits` is known once its last worm is there.
   struct Message {
     WormHeader header;
@@ -72,20 +50,12 @@ class SoftwareEndpoint final : public Endpoint {
     std::map<std::uint32_t, Message> messages;  ///< [turn]
   };
 
-  bool receive();
-  bool advance(std::uint32_t port, Input& input);
-  bool go_on(Input& input);
-  std::optional<std::uint8_t> shortest(const Hop& hop);
-  void put(const Hop& hop, std::uint8_t channel, const Worm& worm);
   void deliver(const Worm& worm);
   void take_in(Piece& piece);
   void apply(const Message& message);
-  bool issue(Output& output);
+  bool issue(std::uint32_t port);
   void send(const nic::Entry& entry);
-  bool transmit(std::uint32_t port);
-  void fail(std::string what) {
-    if (error_.empty()) error_ = std::move(what);
-  }
+  void fail(std::string what) { router_.fail(std::move(what)); }
   [[nodiscard]] std::uint32_t number_of(const nic::Entry& entry) const {
     return entry.flow * pieces_per_flow_ + entry.piece;
   }
@@ -94,39 +64,33 @@ class SoftwareEndpoint final : public Endpoint {
     return static_cast<std::uint32_t>((entry.size + per_flit_ - 1) / per_flit_);
   }
 
-  Cables& cables_;
   const nic::Tables& tables_;
   const Rank rank_;
   const HardwareType type_;
   const std::uint32_t element_, per_flit_;  // bytes; elements
   const std::uint32_t pieces_per_flow_;
-  const std::uint32_t channels_;         // virtual channels of a link
-  const std::uint32_t interface_ports_;  // outputs from here on are the interface's
-  std::uint32_t worm_flits_;             // payload of the longest worm
+  std::uint32_t worm_flits_;  // payload of the longest worm
   std::vector<std::byte> buffer_;
   std::vector<std::uint32_t> routes_;  // words as registers have them, 4 for each
-  std::vector<Output> outputs_;
-  std::vector<std::array<Input, mt_pkg::kNumVc>> inputs_;  // [port][virtual channel]
+  SoftwareRouter router_;
+  std::vector<std::deque<const nic::Entry*>> entries_;  // [port]: not yet sent
   std::map<std::uint32_t, Piece> pieces_;
   std::size_t entries_left_ = 0, arrivals_left_ = 0;
-  std::string error_;
   bool started_ = false;
 };
 
 SoftwareEndpoint::SoftwareEndpoint(const Part& part)
-    : cables_(part.cables),
-      tables_(part.collective.tables),
+    : tables_(part.collective.tables),
       rank_(part.rank),
       type_(part.collective.type),
       element_(bytes_of(type_)),
       per_flit_(kWordBytes / element_),
       pieces_per_flow_(pieces_per_flow(tables_)),
-      channels_(part.collective.parameters.virtual_channels),
-      interface_ports_(interface_ports(part.topology, part.rank)),
       worm_flits_((1U << mt_pkg::kLenW) - 1),
       buffer_(tables_.elements * element_),
-      outputs_(part.cables.out.size()),
-      inputs_(part.cables.in.size()) {
+      router_(part.cables, part.collective.parameters, interface_ports(part.topology, part.rank),
+              [this](const Worm& worm) { deliver(worm); }),
+      entries_(part.cables.out.size()) {
   const nic::Parameters& parameters = part.collective.parameters;
   if (parameters.flow_control == nic::FlowControl::Packet) {
     worm_flits_ =
@@ -135,12 +99,9 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
   for (const auto& [address, value] : writes_of(part)) {
     if (address == reg::kRoute) routes_.push_back(value);
   }
-  for (Output& output : outputs_) {
-    std::fill_n(output.places.begin(), channels_, parameters.buffer_flits);
-  }
   for (const nic::Entry& entry : tables_.of_rank[index(rank_)]) {
     if (entry.op == nic::Opcode::Nop) continue;
-    outputs_[entry.port].entries.push_back(&entry);
+    entries_[entry.port].push_back(&entry);
     ++entries_left_;
   }
   for (const auto& entries : tables_.of_rank) {
@@ -155,92 +116,12 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
 }
 
 bool SoftwareEndpoint::work() {
-  if (!error_.empty()) return false;
-  bool moves = receive();
-  for (std::uint32_t p = 0; p < outputs_.size(); ++p) {
-    while (started_ && issue(outputs_[p])) moves = true;
-    moves = transmit(p) || moves;
+  if (!error().empty()) return false;
+  bool moves = router_.receive();
+  for (std::uint32_t p = 0; p < entries_.size(); ++p) {
+    while (started_ && issue(p)) moves = true;
   }
-  return moves;
-}
-
-/// Takes whatever has come, as far as there is room for it. A virtual channel whose worm cannot go
-/// on keeps the places of what has come behind it, as that of a router does, so its neighbour
-/// stops; the others go on, so nobody waits for each other in a circle.
-bool SoftwareEndpoint::receive() {
-  bool moves = false;
-  LinkFlit flit;
-  for (std::uint32_t p = 0; p < inputs_.size(); ++p) {
-    while (cables_.of_in(p).take_flit(flit)) {
-      inputs_[p][flit.vc].arrived.push_back(flit);
-      moves = true;
-    }
-    for (Input& input : inputs_[p]) {
-      while (error_.empty() && advance(p, input)) moves = true;
-    }
-  }
-  return moves;
-}
-
-/// Moves a worm on, or takes one flit of it. \returns whether it could
-bool SoftwareEndpoint::advance(std::uint32_t port, Input& input) {
-  if (input.hop) return go_on(input);
-  if (input.arrived.empty()) return false;
-  const LinkFlit flit = input.arrived.front();
-  input.arrived.pop_front();
-  cables_.of_in(port).put_credit(flit.vc);
-  if (!is_intact(flit)) {
-    fail(fmt::format("corrupt flit at port {}", port));
-    return false;
-  }
-  input.worm.push_back(flit);
-  if (input.worm.size() > kLongestWorm) fail(fmt::format("a worm without an end at port {}", port));
-  if (is_tail(flit)) input.hop = take_hop(input.worm.front());
-  return true;
-}
-
-/// What a router does with a worm. \returns false if there is no room for it yet
-bool SoftwareEndpoint::go_on(Input& input) {
-  if (input.hop->port >= interface_ports_) {
-    deliver(input.worm);
-  } else {
-    const auto channel = shortest(*input.hop);
-    if (!channel) return false;
-    if (outputs_[input.hop->port].waiting[*channel].size() >= kMostFlits) return false;
-    put(*input.hop, *channel, input.worm);
-  }
-  input.worm.clear();
-  input.hop.reset();
-  return true;
-}
-
-/// Of the virtual channels that a worm may take, the one in which the fewest flits wait. None: it
-/// has failed.
-std::optional<std::uint8_t> SoftwareEndpoint::shortest(const Hop& hop) {
-  std::optional<std::uint8_t> best;
-  if (hop.port >= outputs_.size()) {
-    fail(fmt::format("a route to port {}", hop.port));
-    return best;
-  }
-  if (hop.channels >> channels_ != 0) {
-    fail(fmt::format("a route to virtual channel {} of port {}, which has {}",
-                     std::bit_width(hop.channels) - 1, hop.port, channels_));
-    return best;
-  }
-  const auto& waiting = outputs_[hop.port].waiting;
-  for (std::uint8_t v = 0; v < channels_; ++v) {
-    if ((hop.channels >> v & 1) == 0) continue;
-    if (!best || waiting[v].size() < waiting[*best].size()) best = v;
-  }
-  if (!best) fail(fmt::format("a route without a virtual channel at port {}", hop.port));
-  return best;
-}
-
-void SoftwareEndpoint::put(const Hop& hop, std::uint8_t channel, const Worm& worm) {
-  for (LinkFlit flit : worm) {
-    flit.vc = channel;
-    outputs_[hop.port].waiting[channel].push_back(flit);
-  }
+  return router_.transmit() || moves;
 }
 
 void SoftwareEndpoint::deliver(const Worm& worm) {
@@ -310,12 +191,13 @@ void SoftwareEndpoint::apply(const Message& message) {
 }
 
 /// The port's next message, if it may be sent. \returns whether it was
-bool SoftwareEndpoint::issue(Output& output) {
-  if (output.entries.empty() || output.flits() > kMostFlits) return false;
-  const nic::Entry& entry = *output.entries.front();
+bool SoftwareEndpoint::issue(std::uint32_t port) {
+  auto& entries = entries_[port];
+  if (entries.empty() || router_.is_crowded(port)) return false;
+  const nic::Entry& entry = *entries.front();
   Piece& piece = pieces_[number_of(entry)];
   if (piece.taken < entry.wait) return false;
-  output.entries.pop_front();
+  entries.pop_front();
   --entries_left_;
   send(entry);
   ++piece.sent;
@@ -358,30 +240,9 @@ void SoftwareEndpoint::send(const nic::Entry& entry) {
       std::memcpy(data.data(), from + at, std::min(kWordBytes, bytes - at));
       worm.push_back(make_flit(data, false, f + 1 == payload));
     }
-    const Hop hop = take_hop(worm.front());
-    const auto channel = shortest(hop);
-    if (!channel) return;
-    put(hop, *channel, worm);
+    router_.send(std::move(worm));
     offset += payload;
   } while (offset < flits);
-}
-
-/// As many flits as there are places for at the other end.
-bool SoftwareEndpoint::transmit(std::uint32_t port) {
-  Output& output = outputs_[port];
-  Cable& cable = cables_.of_out(port);
-  bool moves = false;
-  std::uint8_t vc = 0;
-  while (cable.take_credit(vc)) ++output.places[vc];
-  for (std::uint32_t v = 0; v < mt_pkg::kNumVc; ++v) {
-    for (auto& waiting = output.waiting[v]; !waiting.empty() && output.places[v] > 0;
-         moves = true) {
-      cable.put_flit(waiting.front());
-      waiting.pop_front();
-      --output.places[v];
-    }
-  }
-  return moves;
 }
 
 }  // namespace

@@ -106,7 +106,8 @@ class Bootstrap {
   /// Not collective: the job has no secret that strangers do not know or guess, so they may take
   /// part; known at every rank.
   [[nodiscard]] virtual bool is_open() const { return false; }
-  /// What a rank does now and then, while it waits for others. Calls nothing of the bootstrap.
+  /// What a rank does now and then, while it waits for others. Calls nothing of the bootstrap. What
+  /// it throws ends the wait: then this rank can only report_failure().
   using Meanwhile = std::function<void()>;
   /// Everybody's blob, by seat. \throws Error(Timeout) naming the ranks that are missing, or
   /// Error(Transport) naming a rank that died.

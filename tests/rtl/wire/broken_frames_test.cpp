@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -188,7 +189,8 @@ class Beside final : public FramePort {
   bool is_broken_ = false;
 };
 
-/// A rank that is done still carries what others send each other, and says why it cannot.
+/// A rank that is done still carries what others send each other. When it cannot, it says why at
+/// once, long before all others are done or it would have waited long enough for them.
 TEST(BrokenFrames, AreReportedByARankThatIsDone) {
   Pair pair;
   const auto bootstraps = runtime::make_in_process_bootstraps(2);
@@ -197,8 +199,15 @@ TEST(BrokenFrames, AreReportedByARankThatIsDone) {
                     .bytes = kElements * 4,
                     .parameters = pair.parameters,
                     .is_hardware = {false, false},
-                    .timeout = 1s};
-  std::jthread other([&] { bootstraps[1]->barrier(10s); });  // and never says that it is done
+                    .timeout = 60s};
+  const auto end = Station::Clock::now() + 20s;
+  std::optional<std::string> heard;
+  std::jthread other([&] {
+    bootstraps[1]->barrier(10s);  // and it never says that it is done
+    while (!(heard = bootstraps[1]->failure()) && Station::Clock::now() < end) {
+      std::this_thread::sleep_for(1ms);
+    }
+  });
   try {
     run_on_wires(job, *bootstraps[0], 1500, [&](std::uint32_t number, const auto&) {
       return std::make_unique<Beside>(pair, number);
@@ -206,7 +215,11 @@ TEST(BrokenFrames, AreReportedByARankThatIsDone) {
     ADD_FAILURE() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()), "rank 0: its interface: corrupt flit at port 0");
+    bootstraps[0]->report_failure(error.what());
   }
+  other.join();
+  ASSERT_TRUE(heard) << "expected it to be told before 20 s";
+  EXPECT_NE(heard->find("corrupt flit at port 0"), std::string::npos) << *heard;
 }
 
 }  // namespace
