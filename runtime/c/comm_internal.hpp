@@ -287,8 +287,8 @@ std::shared_ptr<Comm> find(mtComm_t handle);
 /// Takes it out of the list; `aborted` handles are remembered as such. \throws as find().
 std::shared_ptr<Comm> delist(mtComm_t handle, bool aborted);
 
-/// Collective over the part's ranks: their job. What `whole` knows of a lost member ends the wait for
-/// it. \throws as make_bootstrap()
+/// Collective over the part's ranks: their job. What `whole` knows of a lost member ends the wait
+/// for it. \throws as make_bootstrap()
 Joined join_part(const std::shared_ptr<Comm>& whole, const Part& part, BootstrapOptions options);
 
 }  // namespace multitree::runtime::c

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Joining a job, gathering, and hearing of failures, over one TCP connection to the coordinator.
+/// Gathering, and hearing of failures, over one TCP connection to the coordinator.
 #include "runtime/job/tcp_internal.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "runtime/job/attendance_internal.hpp"
 #include "runtime/job/blame_internal.hpp"
-#include "runtime/job/build_internal.hpp"
 #include "runtime/job/patience_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
@@ -19,7 +17,6 @@
 namespace multitree::runtime {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
 /// After which who waits for all others answers for other jobs of its thread.
 constexpr std::chrono::milliseconds kBarrierPatience{100};
 /// For the coordinator's own part of an answer.
@@ -93,83 +90,6 @@ void Tcp::report_failure(const std::string& reason) {
   failure_ = reason;
   own_failure_ = true;
   channel_.send(FrameType::Failure, reason);
-}
-
-void Tcp::join(Clock::time_point end) {
-  std::string error = "no address";
-  while (true) {
-    if (join_by_known_connection(end)) return;
-    for (const Address& address : options_.addresses) {
-      check_cancelled();
-      const auto patience =
-          std::clamp(until(end), std::chrono::milliseconds(1), std::chrono::milliseconds(2000));
-      Connected connected = connect_to(address, patience);
-      if (!connected.socket.open()) {
-        error = fmt::format("{}: {}", words_of(address), connected.error);
-        continue;
-      }
-      channel_ =
-          JobLine(std::make_shared<Trunk>(std::move(connected.socket), key_of(options_.token)),
-                  options_.job);
-      if (say_hello(end)) return;
-      channel_.close();
-      error = fmt::format("{}: {}", words_of(address),
-                          refused_.value_or("does not answer as a rendezvous"));
-      // With several addresses it may be another host's, where an address exists on every host; but
-      // whoever knows the token is ours.
-      if (refused_ && (options_.addresses.size() == 1 || !stranger_)) {
-        throw Error(ErrorCode::InvalidArgument,
-                    fmt::format("rank {}: {} refused: {}", options_.seat, options_.coordinator_name,
-                                *refused_));
-      }
-    }
-    if (Clock::now() >= end) {
-      throw Error(ErrorCode::Timeout,
-                  fmt::format("rank {}: could not reach {} within {} ms ({})", options_.seat,
-                              options_.coordinator_name, options_.deadline.count(), error));
-    }
-    // The coordinator's process may be starting still.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-/// False if whoever listens there does not speak our language.
-bool Tcp::say_hello(Clock::time_point end) {
-  Writer hello;
-  hello.number(index(options_.seat)).number(options_.size);
-  hello.number(own_build().format).text(own_build().version);
-  // Something else may listen there and never answer: try again rather than wait to the end.
-  const bool welcome =
-      introduce(FrameType::Hello, hello.bytes(), std::min(end, Clock::now() + kPatience));
-  if (!welcome) {
-    failure_.clear();
-    lost_seat_.reset();
-    coordinator_left_ = false;
-  }
-  return welcome;
-}
-
-bool Tcp::join_by_known_connection(Clock::time_point end) {
-  const auto trunk = options_.trunks->find(meeting_place());
-  if (trunk == nullptr) return false;
-  channel_ = JobLine(trunk, options_.job);
-  if (say_hello(end)) return true;
-  channel_.close();  // it may just have ended
-  return false;
-}
-
-bool Tcp::introduce(FrameType type, const std::string& words, Clock::time_point end) {
-  refused_.reset();
-  welcome_ = elsewhere_ = stranger_ = false;
-  channel_.send(type, words);
-  while (Clock::now() < end && channel_.open()) {
-    receive();
-    if (welcome_) return true;
-    if (refused_ || elsewhere_) break;
-    check_cancelled();
-    if (channel_.open()) channel_.wait(std::min(until(end), kLook));
-  }
-  return false;
 }
 
 void Tcp::receive() {
