@@ -101,6 +101,7 @@ Tcp::Tcp(Tcp& from, const Shrunk& shrunk, const Renewal& renewal)
         link_between(standing.members.at(index(a)), standing.members.at(index(b))));
   }
   options_.lineage.reset();  // it is a job with numbers of its own
+  options_.failed_before = {};
   listen();
   from.place_.doors.clear();  // nobody is to be met again for it
   name_host();
