@@ -218,7 +218,7 @@ void Tcp::check_those_not_here() {
   if (!options_.failed_before) return;
   const std::optional<std::string> why = options_.failed_before();
   if (!why) return;
-  report_failure(*why);
+  if (channel_.open()) report_failure(*why);
   throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.seat, *why));
 }
 

@@ -12,6 +12,7 @@
  *     recovery hosts RANKS      ranks 0 and 1 die at once
  *     recovery successor RANKS  rank 0 dies, and rank 1 while the others meet there
  *     recovery parted RANKS     rank 2 dies before it has come to a part of the ranks
+ *     recovery met RANKS        the same, where the others are to meet at it
  * A mode that begins with "network-" does it on a named network, by messages.
  */
 #include <signal.h>
@@ -256,8 +257,9 @@ static void successor(mtComm_t comm, int ranks) {
 
 /* Those of the part wait for rank 2 at a place that it never comes to; those of another part do not
  * care. */
-static void parted(mtComm_t comm, int ranks) {
-  const int others[] = {3, 2, 1}, own[] = {0};
+static void parted(mtComm_t comm, int ranks, int its_place) {
+  const int others[] = {its_place == 0 ? 2 : 3, its_place == 0 ? 3 : 2, 1}, own[] = {0};
+  char words[80];
   mtComm_t part = NULL, next = NULL;
   mtResult_t result = mtSuccess;
   const double start = seconds();
@@ -268,7 +270,8 @@ static void parted(mtComm_t comm, int ranks) {
     result = mtCommCreateGroup(comm, others, 3, 7, &part, NULL);
     CHECK(result == mtRemoteError);
     CHECK(seconds() - start < 3);
-    CHECK(strstr(mtGetLastError(NULL), "rank 1 was lost before it joined (rank 2 of 4; ") != NULL);
+    snprintf(words, sizeof words, "rank %d was lost before it joined (rank 2 of 4; ", its_place);
+    CHECK(strstr(mtGetLastError(NULL), words) != NULL);
   }
   next = shrunk(comm);
   if (part != NULL) OK(mtCommDestroy(part));
@@ -295,7 +298,8 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
   if (strcmp(mode, "host") == 0) host(comm, ranks, 1U);
   if (strcmp(mode, "hosts") == 0) host(comm, ranks, 3U);
   if (strcmp(mode, "successor") == 0) successor(comm, ranks);
-  if (strcmp(mode, "parted") == 0) parted(comm, ranks);
+  if (strcmp(mode, "parted") == 0) parted(comm, ranks, 1);
+  if (strcmp(mode, "met") == 0) parted(comm, ranks, 0);
   return 0;
 }
 
@@ -306,7 +310,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (strstr(argv[1], "killed") != NULL) doomed = 1U << 2 | 1U << 3;
-  if (strstr(argv[1], "again") != NULL || strstr(argv[1], "parted") != NULL) doomed = 1U << 2;
+  if (strstr(argv[1], "again") != NULL) doomed = 1U << 2;
+  if (strstr(argv[1], "parted") != NULL || strstr(argv[1], "met") != NULL) doomed = 1U << 2;
   if (strstr(argv[1], "host") != NULL) doomed = 1U | 1U << (atoi(argv[2]) - 1);
   if (strstr(argv[1], "hosts") != NULL) doomed |= 2U;
   if (strstr(argv[1], "successor") != NULL) doomed = 3U;
