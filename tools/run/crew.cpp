@@ -24,6 +24,10 @@ std::string text_of(const std::vector<DeadLink>& links, std::string_view between
   return text;
 }
 
+bool has_lost_contact(const Error& error) {
+  return error.code() == ErrorCode::Transport || error.code() == ErrorCode::Timeout;
+}
+
 }  // namespace
 
 Crew::Crew(std::shared_ptr<runtime::Bootstrap> job, const Topology& network, OnFailure on_failure)
@@ -54,9 +58,7 @@ Rank Crew::now(Rank rank) const {
 }
 
 void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
-  const bool lost_contact =
-      error.code() == ErrorCode::Transport || error.code() == ErrorCode::Timeout;
-  if ((!on_failure_.shrink && !on_failure_.replan) || !lost_contact) throw error;
+  if ((!on_failure_.shrink && !on_failure_.replan) || !has_lost_contact(error)) throw error;
   if (reserve_) return regroup(error, deadline);
   cause_ = job_->failure().value_or(error.what());
   Survivors left = shrink(survivors_, {}, deadline);
@@ -87,12 +89,19 @@ void Crew::note_loss(const std::string& cause) {
 }
 
 /// All are told, as a call may fail for another reason than a lost process, or before the spares
-/// know.
-void Crew::regroup(const Error& error, runtime::Deadline deadline) {
+/// know. The next process may be lost before all have come together again.
+void Crew::regroup(Error error, runtime::Deadline deadline) {
   note_loss(job_->failure().value_or(error.what()));
-  reserve_->report_failure(cause_);
-  if (!reserve_->regroup(deadline)) throw error;
-  take_place(deadline);
+  while (true) {
+    reserve_->report_failure(cause_);
+    if (!reserve_->regroup(deadline)) throw error;
+    try {
+      return take_place(deadline);
+    } catch (const Error& next) {
+      if (!has_lost_contact(next)) throw;
+      error = next;
+    }
+  }
 }
 
 bool Crew::await_place() {

@@ -71,7 +71,7 @@ class Crew {
   [[nodiscard]] Survivors shrink(const Survivors& survivors,
                                  const std::vector<runtime::Seat>& without,
                                  runtime::Deadline deadline);
-  void regroup(const Error& error, runtime::Deadline deadline);
+  void regroup(Error error, runtime::Deadline deadline);
   void note_loss(const std::string& cause);
   void note_taken();
   [[nodiscard]] std::string words_of_places() const;
