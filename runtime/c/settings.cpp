@@ -95,7 +95,7 @@ using Key = std::tuple<std::string, std::string, std::uint32_t, Collective, Rank
 template <typename Value, typename Make>
 Value remembered(const Key& key, const Make& make) {
   static std::mutex mutex;
-  static std::map<Key, Value> values;
+  static auto& values = *new std::map<Key, Value>();  // never destroyed: threads may use it
   {
     const std::scoped_lock lock(mutex);
     if (const auto it = values.find(key); it != values.end()) return it->second;

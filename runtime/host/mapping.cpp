@@ -37,7 +37,7 @@ constexpr std::size_t kFrontBytes = 4096;
 class Shared {
  public:
   static Shared& instance() {
-    static Shared shared;
+    static Shared& shared = *new Shared;  // never destroyed: threads may use it
     return shared;
   }
   void add(const std::string& token, const std::shared_ptr<Mapping>& mapping) {

@@ -6,7 +6,7 @@
 namespace multitree::runtime {
 
 const Build& own_build() {
-  static const Build build{1, MULTITREE_BUILD_VERSION};
+  static const Build& build = *new Build{1, MULTITREE_BUILD_VERSION};  // there to the very end
   return build;
 }
 

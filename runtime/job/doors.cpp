@@ -107,13 +107,13 @@ std::optional<Door> unpack_door(const std::string& text, std::uint32_t port) {
 }
 
 const std::string& this_host() {
-  static const std::string host = [] {
+  static const std::string& host = *new std::string([] {  // never destroyed: threads may use it
     std::string boot;
     std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
     struct stat network {};
     const bool known = ::stat("/proc/self/ns/net", &network) == 0;
     return fmt::format("{} {}", boot, known ? network.st_ino : 0);
-  }();
+  }());
   return host;
 }
 

@@ -35,8 +35,9 @@ constexpr std::size_t kMostDoors = 64;
 /// Listening sockets of this process whose job has not begun, those of the latest ids.
 class Doors {
  public:
+  /// Never destroyed, as all that threads use which may be there when the process ends.
   static Doors& instance() {
-    static Doors doors;
+    static Doors& doors = *new Doors;
     return doors;
   }
   void open(const std::string& token, Socket socket) {

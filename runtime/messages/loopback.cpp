@@ -54,7 +54,7 @@ struct Hub {
 class Directory {
  public:
   static Directory& instance() {
-    static Directory directory;
+    static Directory& directory = *new Directory;  // never destroyed: threads may use it
     return directory;
   }
   std::string add(const std::shared_ptr<Hub>& hub) {

@@ -95,6 +95,7 @@ static void killed(mtComm_t comm, int ranks) {
   CHECK(strstr(mtGetLastError(comm), "rank 1") != NULL);
   printf("rank %d: told after %.1f s\n", my_rank, seconds() - begin);
   OK(mtCommDestroy(comm));
+  free(data);
 }
 
 /* Rank 0 sends until it is told, some more than there is room for; the others receive, more than a
