@@ -152,6 +152,9 @@ Topology load_with_notes(const std::string& spec_or_file) {
 }
 
 Topology load_network(const NetworkFlags& flags) {
+  if (flags.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument, "expected --topology, got none");
+  }
   const Topology topology = for_flag("--topology", [&] { return load_with_notes(flags.topology); });
   return change_by_flags(topology, flags.changes);
 }

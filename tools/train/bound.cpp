@@ -10,6 +10,7 @@
 #include "tools/certificates.hpp"
 #include "tools/progress.hpp"
 #include "tools/train/setting.hpp"
+#include "topologies/error.hpp"
 #include "topologies/io/files.hpp"
 
 namespace multitree::tools {
@@ -31,7 +32,11 @@ int check_bound(const BoundFlags& flags) {
 
 int run_bound(const BoundFlags& flags) {
   if (!flags.check.empty()) return check_bound(flags);
-  const Topology topology = needed_network(flags);
+  if (flags.model_file.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "train bound: expected --model or --check, got neither");
+  }
+  const Topology topology = load_whole_network(flags.network);
   const training::Model model = load_model(flags);
   const Progress progress("bounding iterations on " + topology.name());
   const IterationCertificate certificate = certify_iteration(model, topology);
@@ -56,7 +61,7 @@ int run_bound(const BoundFlags& flags) {
 Command add_train_bound(CLI::App& train) {
   auto flags = std::make_shared<BoundFlags>();
   CLI::App* app = train.add_subcommand("bound", "The least time of an iteration, with a proof");
-  add_model_flags(*app, *flags);
+  add_model_flags(*app, *flags)->required(false);
   app->add_option("-o,--output", flags->output,
                   "Write the certificate here ('-': standard output)");
   app->add_option("--check", flags->check,

@@ -93,7 +93,7 @@ ordered_json json_of(const std::vector<Outcome>& outcomes, const Setting& settin
 std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Model& model,
                                  const Setting& setting) {
   std::optional<Topology> topology;
-  if (flags.simulate || flags.refine) topology = needed_network(flags);
+  if (flags.simulate || flags.refine) topology = load_whole_network(flags.network);
   const nic::Model simulator =
       for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
   std::vector<Outcome> outcomes;
@@ -135,6 +135,7 @@ Command add_train_compare(CLI::App& train) {
   app->add_option("-p,--policies", flags->policies,
                   "Policies with their options, separated by commas (default: all)");
   add_cost_flags(*app, *flags);
+  add_stated_cost_flags(*app, *flags);
   app->add_flag("--simulate", flags->simulate,
                 "Also simulate all transfers and passes of each policy's plan on the network");
   app->add_flag("--refine", flags->refine, kRefineWords);

@@ -46,7 +46,7 @@ Plan with_simulated_times(Plan plan, const Topology& topology, const PlanFlags& 
 
 int run_plan(const PlanFlags& flags) {
   const training::Model model = load_model(flags);
-  const Topology topology = needed_network(flags);
+  const Topology topology = load_whole_network(flags.network);
   const Setting setting = setting_of(flags, model);
   Plan plan = for_flag("--policy", [&] {
     return training::make_plan(flags.policy, model, setting.costs, flags.algorithm);

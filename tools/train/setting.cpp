@@ -48,7 +48,7 @@ Setting stated_setting(const TrainFlags& flags, const training::Model& model, do
 }
 
 Setting network_setting(const TrainFlags& flags, const training::Model& model, double call) {
-  const Topology topology = needed_network(flags);
+  const Topology topology = load_whole_network(flags.network);
   const nic::Model simulator =
       for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
   const Progress progress("iterations of " + model.name + " on " + topology.name());
@@ -116,24 +116,20 @@ nlohmann::ordered_json bound_json(const training::IterationBound& bound,
           {"computing_seconds", model.forward() + model.backward()}};
 }
 
-Topology needed_network(const TrainFlags& flags) {
-  if (!flags.network.topology.empty()) return load_whole_network(flags.network);
-  throw Error(ErrorCode::InvalidArgument, "train: expected --topology, got none");
-}
-
 Setting setting_of(const TrainFlags& flags, const training::Model& model) {
   const double call = for_flag("--call", [&] { return parse_time(flags.call); }).seconds();
   const bool stated = !flags.alpha.empty() || flags.beta >= 0;
   return stated ? stated_setting(flags, model, call) : network_setting(flags, model, call);
 }
 
-void add_model_flags(CLI::App& app, TrainFlags& flags) {
+CLI::Option* add_model_flags(CLI::App& app, TrainFlags& flags) {
   add_network_flags(app, flags.network)->required(false);
-  app.add_option("-m,--model", flags.model_file,
-                 "Layer table with times, multiplications or shapes, ASTRA-sim text, or a rank's "
-                 "Chakra trace ('-': standard input); or a network that is built in: " +
-                     built_in_names())
-      ->required();
+  CLI::Option* model =
+      app.add_option("-m,--model", flags.model_file,
+                     "Layer table with times, multiplications or shapes, ASTRA-sim text, or a "
+                     "rank's Chakra trace ('-': standard input); or a network that is built in: " +
+                         built_in_names());
+  model->required();
   app.add_option("--parameter-bytes", flags.machine.parameter_bytes, "Bytes of a gradient")
       ->check(number_from(1, 16))
       ->capture_default_str();
@@ -147,6 +143,7 @@ void add_model_flags(CLI::App& app, TrainFlags& flags) {
   app.add_option("--launch", flags.launch,
                  "And what it takes to start a layer's forward or backward pass: 12us");
   app.add_flag("--json", flags.json, "Print JSON");
+  return model;
 }
 
 void add_simulator_flag(CLI::App& app, TrainFlags& flags) {
@@ -157,12 +154,15 @@ void add_simulator_flag(CLI::App& app, TrainFlags& flags) {
 void add_cost_flags(CLI::App& app, TrainFlags& flags) {
   app.add_option("-a,--algorithm", flags.algorithm, "Of the collectives")->capture_default_str();
   add_simulator_flag(app, flags);
+  app.add_option("--call", flags.call, "What it takes to start a collective")
+      ->capture_default_str();
+}
+
+void add_stated_cost_flags(CLI::App& app, TrainFlags& flags) {
   app.add_option("--alpha", flags.alpha,
                  "Instead of a network: what an all-reduce takes at any size");
   app.add_option("--beta", flags.beta, "and in seconds for each byte; its halves take half of it")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--call", flags.call, "What it takes to start a collective")
-      ->capture_default_str();
 }
 
 }  // namespace multitree::tools

@@ -29,9 +29,12 @@ struct TrainFlags {
 
 /// Flags of all, and of those that need costs.
 /// \{
-void add_model_flags(CLI::App& app, TrainFlags& flags);
+/// \returns --model, which is required
+CLI::Option* add_model_flags(CLI::App& app, TrainFlags& flags);
 void add_simulator_flag(CLI::App& app, TrainFlags& flags);
 void add_cost_flags(CLI::App& app, TrainFlags& flags);
+/// --alpha and --beta, in the place of a network.
+void add_stated_cost_flags(CLI::App& app, TrainFlags& flags);
 /// \}
 
 /// Whether the model is a built-in one, and no flag says how fast it is computed.
@@ -39,8 +42,6 @@ bool has_reference_machine(const TrainFlags& flags);
 /// What is taken then, a line of a table's head; else "".
 std::string words_of_machine(const TrainFlags& flags);
 training::Model load_model(const TrainFlags& flags);
-/// The network of a command that cannot do without. \throws Error(InvalidArgument)
-Topology needed_network(const TrainFlags& flags);
 
 /// Of the flag --refine, wherever there is one.
 inline constexpr const char* kRefineWords =
