@@ -37,10 +37,12 @@ std::vector<std::uint32_t> processes_of(const Topology& topology, std::uint32_t 
     return places;
   }
   if (processes != ranks) {
+    const std::string each = topology.has_switches()
+                                 ? fmt::format(", one a rank, or {}, one a node,", places.size())
+                                 : "";
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("nic job: expected {} processes, one a rank, or {}, one a node, for "
-                            "{}, got {}",
-                            ranks, places.size(), topology.name(), processes));
+                fmt::format("nic job: expected {} processes{} for {}, got {}", ranks, each,
+                            topology.name(), processes));
   }
   const NodeNumbers numbers(topology);
   std::iota(places.begin(), places.begin() + ranks, 0U);
