@@ -17,8 +17,12 @@ Cable::Counts& Cable::Counts::operator+=(const Counts& other) {
   return *this;
 }
 
-Cable::Cable(Way way, std::uint32_t job, std::size_t frame_bytes, Places places)
-    : way_(way), job_(job), room_(frame_bytes - kFrameHeader), places_(places) {}
+Cable::Cable(Way way, std::uint32_t job, std::size_t frame_bytes, Places places, std::string peer)
+    : way_(way),
+      job_(job),
+      peer_(peer.empty() ? fmt::format("rank {}", way.to) : std::move(peer)),
+      room_(frame_bytes - kFrameHeader),
+      places_(places) {}
 
 void Cable::make_room(std::size_t item) {
   if (open_.bytes.size() + item > room_) waiting_.push_back(std::exchange(open_, {}));
@@ -54,7 +58,7 @@ bool Cable::take_credit(std::uint8_t& vc) {
 void Cable::acknowledged(std::uint32_t ack, Clock::time_point now) {
   if (static_cast<std::int32_t>(ack - next_) > 0) {
     throw Error(ErrorCode::InvalidInput,
-                fmt::format("frame: rank {} acknowledges a frame that was not sent", way_.to));
+                fmt::format("frame: {} acknowledges a frame that was not sent", peer_));
   }
   while (!kept_.empty() && static_cast<std::int32_t>(ack - kept_.front().sequence) > 0) {
     kept_.pop_front();
@@ -66,15 +70,15 @@ void Cable::acknowledged(std::uint32_t ack, Clock::time_point now) {
 void Cable::take_in(const LinkFlit& flit) {
   if (flit.vc >= places_.channels) {
     throw Error(ErrorCode::InvalidInput,
-                fmt::format("frame: expected flits of {} virtual channels from rank {}, got one of "
+                fmt::format("frame: expected flits of {} virtual channels from {}, got one of "
                             "virtual channel {}",
-                            places_.channels, way_.to, flit.vc));
+                            places_.channels, peer_, flit.vc));
   }
   if (here_[flit.vc] == places_.flits) {
     throw Error(ErrorCode::InvalidInput,
-                fmt::format("frame: expected at most {} flits of virtual channel {} from rank {} "
+                fmt::format("frame: expected at most {} flits of virtual channel {} from {} "
                             "until it gets a credit, got more",
-                            places_.flits, flit.vc, way_.to));
+                            places_.flits, flit.vc, peer_));
   }
   ++here_[flit.vc];
   flits_.push_back(flit);
@@ -83,9 +87,9 @@ void Cable::take_in(const LinkFlit& flit) {
 void Cable::take_in_credit(std::uint8_t vc) {
   if (there_[vc] == 0) {
     throw Error(ErrorCode::InvalidInput,
-                fmt::format("frame: rank {} returns a credit of virtual channel {} for a flit that "
+                fmt::format("frame: {} returns a credit of virtual channel {} for a flit that "
                             "was not sent",
-                            way_.to, vc));
+                            peer_, vc));
   }
   --there_[vc];
   credits_.push_back(vc);
@@ -105,9 +109,9 @@ void Cable::receive(const Frame& frame, Clock::time_point now) {
     const auto item = take_item(items);
     if (!item) {
       throw Error(ErrorCode::InvalidInput,
-                  fmt::format("frame: expected whole flits and credits from rank {}, got {} bytes "
+                  fmt::format("frame: expected whole flits and credits from {}, got {} bytes "
                               "that begin with none",
-                              way_.to, items.size()));
+                              peer_, items.size()));
     }
     if (item->is_credit) {
       take_in_credit(item->flit.vc);

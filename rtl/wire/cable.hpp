@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Flits and credits between two interfaces, in order and once, over frames that may be lost.
+/// Flits and credits between two nodes, in order and once, over frames that may be lost.
 #pragma once
 
 #include <array>
@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "rtl/wire/frame.hpp"
@@ -38,9 +40,11 @@ class Cable {
 
   /// \param way from here \param frame_bytes that a frame may have
   /// \param places of each way, at most those of mt_pkg
-  Cable(Way way, std::uint32_t job, std::size_t frame_bytes, Places places);
+  /// \param peer name of the other end; empty: that of the rank with its number
+  Cable(Way way, std::uint32_t job, std::size_t frame_bytes, Places places, std::string peer = {});
 
   [[nodiscard]] const Way& way() const { return way_; }
+  [[nodiscard]] const std::string& peer() const { return peer_; }
 
   void put_flit(const LinkFlit& flit);
   void put_credit(std::uint8_t vc);
@@ -50,7 +54,7 @@ class Cable {
   [[nodiscard]] bool has_input() const { return !flits_.empty() || !credits_.empty(); }
 
   /// A frame from the other end, of this way's reverse.
-  /// \throws Error(InvalidInput) naming the other end's rank, if its items are not what they should
+  /// \throws Error(InvalidInput) naming the other end, if its items are not what they should
   ///         be, or it acknowledges what was not sent, sends a flit for which there is no place, or
   ///         returns a credit for a flit that it was not sent. The cable is of no use then.
   void receive(const Frame& frame, Clock::time_point now);
@@ -88,6 +92,7 @@ class Cable {
 
   Way way_;
   std::uint32_t job_;
+  std::string peer_;
   std::size_t room_;  // of a frame, for items
   Places places_;
   OfChannels here_{};           // flits that have come, and whose credits were not sent

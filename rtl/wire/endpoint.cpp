@@ -4,22 +4,23 @@
 #include <algorithm>
 #include <map>
 
+#include "rtl/wire/node_numbers.hpp"
+
 namespace multitree::rtl {
 
-Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job, std::size_t frame_bytes,
-                   Places places) {
+Cables make_cables(const Topology& topology, NodeId node, std::uint32_t job,
+                   std::size_t frame_bytes, Places places) {
+  const NodeNumbers numbers(topology);
   Cables cables;
   std::map<Way, std::uint32_t> known;
   const auto add = [&](NodeId peer, std::map<std::uint32_t, std::uint16_t>& lanes) {
-    const std::uint32_t other = index(*topology.node(peer).rank);
-    const Way way{static_cast<std::uint16_t>(index(rank)), static_cast<std::uint16_t>(other),
-                  lanes[other]++};
+    const std::uint16_t other = numbers.of(peer);
+    const Way way{numbers.of(node), other, lanes[other]++};
     const auto [place, is_new] = known.emplace(way, static_cast<std::uint32_t>(cables.all.size()));
-    if (is_new) cables.all.emplace_back(way, job, frame_bytes, places);
+    if (is_new) cables.all.emplace_back(way, job, frame_bytes, places, numbers.name(other));
     return place->second;
   };
-  const NodeId node = topology.node_of(rank);
-  std::map<std::uint32_t, std::uint16_t> out, in;  // links to each rank so far
+  std::map<std::uint32_t, std::uint16_t> out, in;  // links to each node so far
   for (const LinkId link : topology.out_links(node)) {
     cables.out.push_back(add(topology.link(link).dst, out));
   }

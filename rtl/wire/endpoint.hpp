@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A rank whose links are cables: hardware, or software that does what the hardware does.
+/// A node whose links are cables: hardware, or software that does what the hardware does.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace multitree::rtl {
 
-/// All cables of a rank.
+/// All cables of a node.
 struct Cables {
   std::vector<Cable> all;
   std::vector<std::uint32_t> out, in;  ///< [port], as the links of its node: which of `all`
@@ -27,11 +27,12 @@ struct Cables {
   [[nodiscard]] Cable& of_in(std::size_t port) { return all[in[port]]; }
 };
 
-/// One cable for each link to another rank and the link back, if there is one.
-/// \pre No switches. \param frame_bytes that a frame may have \param places of each link
-Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job, std::size_t frame_bytes,
-                   Places places);
+/// One cable for each link to another node and the link back, if there is one.
+/// \param frame_bytes that a frame may have \param places of each link
+Cables make_cables(const Topology& topology, NodeId node, std::uint32_t job,
+                   std::size_t frame_bytes, Places places);
 
+/// A rank or a switch. What only ranks have is as of one that has nothing to do.
 class Endpoint {
  public:
   Endpoint() = default;
@@ -40,13 +41,13 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
 
   /// Its contribution, and what it ends with.
-  [[nodiscard]] virtual std::span<std::byte> buffer() = 0;
+  [[nodiscard]] virtual std::span<std::byte> buffer() { return {}; }
   /// From here on it sends.
-  virtual void start() = 0;
+  virtual void start() {}
   /// Does what can be done now, or a part of it. \returns whether there was anything.
   virtual bool work() = 0;
   /// All is sent and taken in; what others send each other through it still has to be carried.
-  [[nodiscard]] virtual bool is_done() const = 0;
+  [[nodiscard]] virtual bool is_done() const { return true; }
   /// What went wrong; empty: nothing.
   [[nodiscard]] virtual std::string error() = 0;
 };
@@ -65,6 +66,18 @@ std::unique_ptr<Endpoint> make_hardware_endpoint(const Part& part, Adders adders
 /// The same tables, executed by this processor.
 /// \throws Error(Unsupported) as load()
 std::unique_ptr<Endpoint> make_software_endpoint(const Part& part);
+
+struct SwitchPart {
+  const Topology& topology;
+  const nic::Parameters& parameters;
+  NodeId node{};
+  Cables& cables;
+};
+
+/// A verilated router. \throws Error(Unsupported) as Network
+std::unique_ptr<Endpoint> make_hardware_switch(const SwitchPart& part);
+/// A router in this processor, whose virtual channels have places as those of the hardware.
+std::unique_ptr<Endpoint> make_software_switch(const SwitchPart& part);
 
 /// What the hardware of that rank is told. \throws as load()
 std::vector<RegisterWrite> writes_of(const Part& part);

@@ -36,7 +36,7 @@ constexpr std::string_view kTap = "tap:";
 constexpr auto kHelloEvery = 50ms;
 constexpr int kSocketBytes = 4 << 20;
 constexpr MacAddress kAll = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-/// Of a rank that are kept: those of its interfaces, unless somebody makes them up.
+/// Of a node that are kept: those of its interfaces, unless somebody makes them up.
 constexpr std::size_t kMostAddresses = 64;
 constexpr std::uint16_t kAnybody = 0xffff;
 
@@ -98,7 +98,7 @@ std::vector<std::string> all_interfaces() {
 
 }  // namespace
 
-Ethernet::Ethernet(const std::vector<std::string>& interfaces, std::uint32_t rank) : rank_(rank) {
+Ethernet::Ethernet(const std::vector<std::string>& interfaces, std::uint32_t seat) : seat_(seat) {
   for (const std::string& name : interfaces.empty() ? all_interfaces() : interfaces) {
     if (name.starts_with(kTap)) {
       open_tap(name.substr(kTap.size()));
@@ -161,8 +161,8 @@ void Ethernet::open_tap(const std::string& name) {
                        'm',
                        't',
                        static_cast<std::uint8_t>(interfaces_.size()),
-                       static_cast<std::uint8_t>(rank_ >> 8),
-                       static_cast<std::uint8_t>(rank_)};
+                       static_cast<std::uint8_t>(seat_ >> 8),
+                       static_cast<std::uint8_t>(seat_)};
 }
 
 std::size_t Ethernet::frame_bytes() const {
@@ -208,11 +208,11 @@ void Ethernet::wait(std::chrono::milliseconds most) {
   poll(files.data(), files.size(), static_cast<int>(most.count()));
 }
 
-void Ethernet::say_hello(std::uint32_t job) {
-  const Frame hello{.kind = Frame::Kind::Hello,
-                    .way = {static_cast<std::uint16_t>(rank_), kAnybody, 0},
-                    .job = job};
-  for (const Interface& interface : interfaces_) send_on(interface, kAll, encode(hello));
+void Ethernet::say_hello(const Neighbourhood& around) {
+  for (const std::uint16_t node : around.here) {
+    const Frame hello{.kind = Frame::Kind::Hello, .way = {node, kAnybody, 0}, .job = around.job};
+    for (const Interface& interface : interfaces_) send_on(interface, kAll, encode(hello));
+  }
 }
 
 void Ethernet::listen(std::uint32_t job, std::map<std::uint32_t, std::vector<Peer>>& heard) {
@@ -228,53 +228,54 @@ void Ethernet::listen(std::uint32_t job, std::map<std::uint32_t, std::vector<Pee
 
 void Ethernet::choose(const std::vector<Way>& ways,
                       const std::map<std::uint32_t, std::vector<Peer>>& heard) {
-  std::map<std::size_t, std::size_t> crowd;  // [interface]: ranks on it
-  for (const auto& [rank, peers] : heard) {
-    for (const Peer& peer : peers) ++crowd[peer.interface];
+  std::map<std::size_t, std::set<Peer>> crowd;  // [interface]: who is on it
+  for (const auto& [node, peers] : heard) {
+    for (const Peer& peer : peers) crowd[peer.interface].insert(peer);
   }
   for (const Way& way : ways) {
     std::vector<Peer> best = heard.at(way.to);
-    const auto ranks_on = [&](const Peer& peer) { return crowd[peer.interface]; };
+    const auto others_on = [&](const Peer& peer) { return crowd[peer.interface].size(); };
     std::ranges::sort(best);
-    const std::size_t least = ranks_on(std::ranges::min(best, {}, ranks_on));
-    std::erase_if(best, [&](const Peer& peer) { return ranks_on(peer) > least; });
+    const std::size_t least = others_on(std::ranges::min(best, {}, others_on));
+    std::erase_if(best, [&](const Peer& peer) { return others_on(peer) > least; });
     peers_[way] = best[way.lane % best.size()];
   }
 }
 
-void Ethernet::find(std::uint32_t job, const std::vector<Way>& ways, runtime::Bootstrap& bootstrap,
+void Ethernet::find(const Neighbourhood& around, runtime::Bootstrap& bootstrap,
                     std::chrono::milliseconds timeout) {
   std::map<std::uint32_t, std::vector<Peer>> heard;
   std::future<void> all;
   const auto end = Clock::now() + timeout;
   auto hello = Clock::now();
-  std::set<std::uint32_t> missing;
+  std::set<std::uint16_t> missing;
   while (!all.valid() || all.wait_for(0s) != std::future_status::ready) {
     if (Clock::now() >= hello) {
-      say_hello(job);
+      say_hello(around);
       hello += kHelloEvery;
     }
     wait(5ms);
-    listen(job, heard);
+    listen(around.job, heard);
     missing.clear();
-    for (const Way& way : ways) {
+    for (const Way& way : around.ways) {
       if (!heard.contains(way.to)) missing.insert(way.to);
     }
     if (missing.empty() && !all.valid()) {
       all = std::async(std::launch::async, [&] { bootstrap.barrier(timeout); });
     }
     if (!missing.empty() && Clock::now() > end) {
-      std::vector<std::string> names;
+      std::vector<std::string> names, nodes;
       for (const Interface& interface : interfaces_) names.push_back(interface.name);
+      for (const std::uint16_t node : missing) nodes.push_back(around.name(node));
       throw Error(ErrorCode::Timeout,
-                  fmt::format("rank {}: expected to hear of its neighbours on {} within {} s, "
-                              "nothing came from rank {}",
-                              rank_, fmt::join(names, ", "), timeout.count() / 1000,
-                              fmt::join(missing, ", ")));
+                  fmt::format("{}: expected to hear of its neighbours on {} within {} s, "
+                              "nothing came from {}",
+                              around.name(around.here.front()), fmt::join(names, ", "),
+                              timeout.count() / 1000, fmt::join(nodes, ", ")));
     }
   }
   all.get();
-  choose(ways, heard);
+  choose(around.ways, heard);
 }
 
 }  // namespace multitree::rtl

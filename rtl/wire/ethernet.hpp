@@ -21,24 +21,25 @@ inline constexpr std::uint16_t kEtherType = 0x88b5;
 
 using MacAddress = std::array<std::uint8_t, 6>;
 
-/// All interfaces of a rank that frames may take.
+/// All interfaces of a process that frames may take.
 class Ethernet final : public FramePort {
  public:
   /// \param interfaces names; "tap:NAME" is a TAP device, which is made unless it is there, with an
-  /// address of the rank's; none: all Ethernet interfaces that are up.
+  /// address of the process's; none: all Ethernet interfaces that are up. \param seat of the
+  /// process
   /// \throws Error(InvalidArgument) for an interface that is not there or not Ethernet, or if there
   /// is none; Error(Io) without the right to open one.
-  Ethernet(const std::vector<std::string>& interfaces, std::uint32_t rank);
+  Ethernet(const std::vector<std::string>& interfaces, std::uint32_t seat);
   ~Ethernet() override;
 
   /// Bytes of a frame's payload that all interfaces carry.
   [[nodiscard]] std::size_t frame_bytes() const;
 
-  /// Collective: says who is here on all interfaces until all have found all ranks that they have
-  /// links to. Of the interfaces on which a rank was heard, links take those on which the fewest
+  /// Collective: says who is here on all interfaces until all have found all nodes that they have
+  /// links to. Of the interfaces on which a node was heard, links take those on which the fewest
   /// others were, in turn: a cable rather than a network of all.
-  /// \throws Error(Timeout) naming ranks that were not heard; as Bootstrap::barrier()
-  void find(std::uint32_t job, const std::vector<Way>& ways, runtime::Bootstrap& bootstrap,
+  /// \throws Error(Timeout) naming nodes that were not heard; as Bootstrap::barrier()
+  void find(const Neighbourhood& around, runtime::Bootstrap& bootstrap,
             std::chrono::milliseconds timeout);
 
   std::span<const std::byte> receive() override;
@@ -61,12 +62,12 @@ class Ethernet final : public FramePort {
   void open(const std::string& name);
   void open_tap(const std::string& name);
   void send_on(const Interface& interface, const MacAddress& to, std::span<const std::byte> frame);
-  void say_hello(std::uint32_t job);
+  void say_hello(const Neighbourhood& around);
   void listen(std::uint32_t job, std::map<std::uint32_t, std::vector<Peer>>& heard);
   void choose(const std::vector<Way>& ways,
               const std::map<std::uint32_t, std::vector<Peer>>& heard);
 
-  std::uint32_t rank_;
+  std::uint32_t seat_;
   std::vector<Interface> interfaces_;
   std::map<Way, Peer> peers_;
   std::size_t next_ = 0;  // interface that is asked first

@@ -74,6 +74,11 @@ std::optional<Frame> decode(std::span<const std::byte> bytes) {
                .items = bytes.subspan(kFrameHeader)};
 }
 
+std::optional<std::uint16_t> addressee(std::span<const std::byte> bytes) {
+  if (bytes.size() < kFrameHeader) return std::nullopt;
+  return get<std::uint16_t>(bytes, 6);
+}
+
 void append_flit(std::vector<std::byte>& items, const LinkFlit& flit) {
   items.push_back(std::byte{flit.vc});
   for (std::size_t b = 0; b + 1 < kFlitItem; ++b) {

@@ -14,7 +14,7 @@
 
 namespace multitree::rtl {
 
-/// One way between two ranks: `lane` counts the links between them.
+/// One way between two nodes, as NodeNumbers has them: `lane` counts the links between them.
 struct Way {
   std::uint16_t from = 0, to = 0, lane = 0;
   auto operator<=>(const Way&) const = default;
@@ -44,6 +44,8 @@ inline constexpr std::size_t kCreditItem = 1;
 std::vector<std::byte> encode(const Frame& frame);
 /// None: it is too short, of another version, or its CRC is wrong. `items` are within `bytes`.
 std::optional<Frame> decode(std::span<const std::byte> bytes);
+/// The node that it says it is for, before its CRC was looked at; none: it is too short.
+std::optional<std::uint16_t> addressee(std::span<const std::byte> bytes);
 
 void append_flit(std::vector<std::byte>& items, const LinkFlit& flit);
 void append_credit(std::vector<std::byte>& items, std::uint8_t vc);

@@ -7,16 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "rtl/wire/frame.hpp"
 
 namespace multitree::rtl {
 
-/// All that a rank has for frames. Frames may be lost, changed and doubled on their way.
+/// All that a node has for frames. Frames may be lost, changed and doubled on their way.
 class FramePort {
  public:
   FramePort() = default;
@@ -31,15 +34,33 @@ class FramePort {
   virtual void wait(std::chrono::milliseconds most) = 0;
 };
 
-/// The ports of ranks within one thread.
+/// Who is in a process, and to whom the frames of these go.
+struct Neighbourhood {
+  std::uint32_t job = 0;                                ///< as frames have it
+  std::vector<std::uint16_t> here = {};                 ///< nodes
+  std::vector<Way> ways = {};                           ///< from these to others
+  std::function<std::string(std::uint16_t)> name = {};  ///< of a node: "rank 3"
+};
+
+/// The ports of nodes within one thread: frames between them go through memory, those from and to
+/// others through a port that they share. It outlives its ports.
 class MemoryWires {
  public:
-  explicit MemoryWires(std::uint32_t ranks) : frames_(ranks) {}
-  [[nodiscard]] std::unique_ptr<FramePort> port(std::uint32_t rank);
+  /// Frames of others that wait for one of these nodes, at most: more are lost.
+  static constexpr std::size_t kMostFrames = 4096;
+
+  /// \param nodes those here \param others null: there are none
+  explicit MemoryWires(std::span<const std::uint16_t> nodes,
+                       std::unique_ptr<FramePort> others = nullptr);
+  [[nodiscard]] std::unique_ptr<FramePort> port(std::uint16_t node);
 
  private:
   class Port;
-  std::vector<std::deque<std::vector<std::byte>>> frames_;  // [rank]: those for it
+  using Frames = std::deque<std::vector<std::byte>>;
+  void fetch(Frames& asker);
+
+  std::map<std::uint16_t, Frames> frames_;  // [node]: those for it
+  std::unique_ptr<FramePort> others_;
 };
 
 /// Loses part of what comes, on purpose: every other frame of those does not come at all, the rest

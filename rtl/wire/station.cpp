@@ -46,7 +46,7 @@ std::string Station::silent(Clock::duration most) const {
   for (const Cable& cable : cables_->all) {
     const std::chrono::duration<double> silence = cable.silence(now);
     if (silence <= most) continue;
-    return fmt::format("rank {} has not answered for {:.1f} s", cable.way().to, silence.count());
+    return fmt::format("{} has not answered for {:.1f} s", cable.peer(), silence.count());
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A rank, its cables and its frames.
+/// A node, its cables and its frames.
 #pragma once
 
 #include <memory>

@@ -42,6 +42,8 @@ def _parser(verb, *positional, lab=False, job=False):
         parser.add_argument("--deadline", type=float, default=600, help="seconds; then all is killed, exit code 124")
         parser.add_argument("--grace", type=float, default=launch.GRACE,
                             help="seconds that the other ranks have once one has failed")
+        parser.add_argument("--switches", action="store_true",
+                            help="also once on each switch, which counts as a rank behind the others, in the network's order")
         parser.add_argument("--style", choices=["multitree", "torchrun"], default="multitree",
                             help="whose variables tell a process its rank")
     return parser
@@ -67,7 +69,8 @@ def _within(spec, args, body):
 
 def _job(arguments, command):
     args = _parser("", "spec", lab=True, job=True).parse_args(arguments)
-    return _within(args.spec, args, lambda lab: launch.launch(lab, command, args.style, args.deadline, args.grace))
+    return _within(args.spec, args, lambda lab: launch.launch(lab, command, args.style, args.deadline, args.grace,
+                                                              args.switches))
 
 
 def _with(arguments, command):
@@ -132,7 +135,7 @@ def _run(arguments, command):
     args = _parser("run", "name", job=True).parse_args(arguments)
     interrupted = launch.on_signals()
     try:
-        return launch.launch(labs.find(args.name), command, args.style, args.deadline, args.grace)
+        return launch.launch(labs.find(args.name), command, args.style, args.deadline, args.grace, args.switches)
     except interrupted as signal_number:
         return 128 + signal_number.args[0]
 

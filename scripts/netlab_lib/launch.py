@@ -13,9 +13,8 @@ GRACE = 8  # seconds that the other ranks have to leave by themselves after one 
 TIMED_OUT = 124
 
 
-def variables(lab, rank, style):
-    """What the launcher tells rank `rank`."""
-    size = len(lab.ranks)
+def variables(lab, rank, style, size):
+    """What the launcher tells rank `rank` of `size`."""
     first = configure.control_address(0) if lab.options.get("control") else lab.network.nodes[0].address
     if style == "torchrun":
         return {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
@@ -92,15 +91,16 @@ def _watch(running, deadline, grace):
     return code
 
 
-def launch(lab, argv, style, deadline, grace=GRACE):
-    """One process a rank; the first failure ends all. Returns the exit code: that of the first failure, 124 after the
-    deadline. Standard input is rank 0's."""
+def launch(lab, argv, style, deadline, grace=GRACE, switches=False):
+    """One process a rank, with `switches` one a node; the first failure ends all. Returns the exit code: that of the first
+    failure, 124 after the deadline. Standard input is rank 0's."""
     null = os.open("/dev/null", os.O_RDONLY)
     base, running = dict(environment(lab), MULTITREE_TOKEN=secrets.token_hex(16)), {}
     try:
-        for i in lab.ranks:
-            rank = lab.network.nodes[i].rank
-            pid = node.spawn(lab.pids[i], argv, dict(base, **variables(lab, rank, style)),
+        # Ranks are the first nodes, by their numbers; switches come behind them.
+        nodes = range(len(lab.network.nodes)) if switches else lab.ranks
+        for rank in nodes:
+            pid = node.spawn(lab.pids[rank], argv, dict(base, **variables(lab, rank, style, len(nodes))),
                              (0 if rank == 0 else null, 1, 2))
             running[pid] = rank
         return _watch(running, deadline, grace)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Interfaces in hardware and in software whose links are Ethernet: on the cables of an emulated torus with frames lost, behind
-TAP devices on a bridge, and without a way to each other.
+"""Interfaces in hardware and in software whose links are Ethernet: on the cables of an emulated torus with frames lost, with
+switches that are processes or in those of ranks, behind TAP devices on a bridge, and without a way to each other.
 
 usage: nic_job_test.py NETLAB MULTITREE     exit code 77: skipped, with the reason
 """
@@ -24,11 +24,15 @@ def fail(what, *outputs):
     sys.exit("\n".join([what, *outputs]))
 
 
-def expect_right(what, output, hardware):
-    ranks = json.loads(output)["ranks"]
+def expect_right(what, output, hardware, switches=()):
+    """`switches`: kinds of their routers."""
+    said = json.loads(output)
+    ranks = said["ranks"]
     found = [rank["interface"] for rank in ranks]
     if any(rank["wrong"] for rank in ranks) or found.count("hardware") != hardware:
         fail(f"{what}: expected right sums of {hardware} interfaces in hardware", output)
+    if tuple(one["router"] for one in said["switches"]) != tuple(switches) or any(one["flits"] == 0 for one in said["switches"]):
+        fail(f"{what}: expected flits to go through switches in {switches}", output)
     return ranks
 
 
@@ -42,6 +46,19 @@ def on_a_torus(script, multitree):
         if sum(rank["sent_again"] for rank in ranks) == 0:
             fail("torus:2x4: expected frames that are lost to be sent again", output)
         print(f"torus:2x4, {hardware} interfaces in hardware, 2 % of the frames lost: right", flush=True)
+
+
+def through_switches(script, multitree):
+    """Each in a process of its own, with its own cables; and in that of rank 0, on the cables of a bridge."""
+    for spec, hardware, switches, lab, interfaces in (
+            ("star:4", "0,2,sw0", ("hardware",), ["--switches"], []),
+            ("fattree:2x2", "1,2,leaf0", ("hardware", "software", "software", "software"), ["--switches"], []),
+            ("star:4", "1-2", ("software",), ["--bare", "--control"], ["--interfaces", "l0"])):
+        output = Netlab(script, multitree).run(
+            spec, "--rate", "100mbit", "--deadline", str(DEADLINE), *lab, "--", "multitree", "nic", "job", "-t", spec,
+            "--hardware", hardware, "--size", "20000", "--drop", "0.02", "--fast", "--json", *interfaces)
+        expect_right(spec, output, 2, switches)
+        print(f"{spec}, switches in {', '.join(switches)} ({lab[0]}): right", flush=True)
 
 
 def two_ranks(multitree, prepare, *flags):
@@ -88,6 +105,7 @@ def main():
         sys.exit(SKIPPED)
     try:
         on_a_torus(script, multitree)
+        through_switches(script, multitree)
     except Failed as failure:
         fail(str(failure))
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):

@@ -53,28 +53,29 @@ CosimRow cosimulate(const nic::Tables& image, std::span<const nic::Job> jobs,
 nic::Simulation simulate_hardware(const Schedule& schedule, const Topology& topology,
                                   std::uint64_t bytes, const nic::Parameters& parameters);
 
-/// A collective of interfaces in hardware and in software whose links are frames.
+/// A collective of interfaces, and switches, in hardware and in software whose links are frames.
 struct WireRequest {
   std::uint64_t bytes = 0;
   std::string data_type = "float";
-  std::vector<Rank> hardware = {};           ///< those that are verilated
+  std::vector<NodeId> hardware = {};         ///< those that are verilated
   bool fast = false;                         ///< sums by a C function, no assertions
   double drop = 0;                           ///< part of the frames that are lost on purpose
   double timeout = 60;                       ///< seconds
   std::vector<std::string> interfaces = {};  ///< as of rtl::Ethernet
 };
 
-/// What a rank has seen.
+/// What a node has seen.
 struct WireRow {
+  std::string name;  ///< of a switch; empty: it is a rank
   bool is_hardware = false;
   std::uint64_t flits = 0, frames = 0, again = 0, bad = 0;
   double seconds = 0;
   std::string wrong;  ///< element; empty: none
 };
 
-/// \param bootstrap of a job whose ranks these are, on Ethernet; null: all in this process,
-/// without. \throws Error(Unsupported) if the program was built without Verilator, and as
-/// rtl::run_on_wires().
+/// \param bootstrap of a job whose ranks, or nodes, these are, on Ethernet; null: all in this
+/// process, without. \returns ranks, then switches. \throws Error(Unsupported) if the program was
+/// built without Verilator, and as rtl::run_on_wires().
 std::vector<WireRow> run_wires(const Schedule& schedule, const Topology& topology,
                                const nic::Parameters& parameters, const WireRequest& request,
                                runtime::Bootstrap* bootstrap);

@@ -10,6 +10,7 @@
 #include "rtl/sim/cosim.hpp"
 #include "rtl/wire/ethernet.hpp"
 #include "rtl/wire/job.hpp"
+#include "rtl/wire/node_numbers.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
 
@@ -96,29 +97,33 @@ std::vector<WireRow> run_wires(const Schedule& schedule, const Topology& topolog
                    .bytes = request.bytes,
                    .type = type,
                    .parameters = nic::as_hardware(parameters),
-                   .is_hardware = std::vector<bool>(schedule.ranks, false),
+                   .is_hardware = std::vector<bool>(topology.num_nodes(), false),
                    .adders = request.fast ? rtl::Adders::Function : rtl::Adders::Hardware,
                    .drop = request.drop,
                    .timeout = timeout};
   job.parameters.element_bytes = rtl::bytes_of(type);
-  for (const Rank rank : request.hardware) job.is_hardware[index(rank)] = true;
+  const rtl::NodeNumbers numbers(topology);
+  for (const NodeId node : request.hardware) job.is_hardware[numbers.of(node)] = true;
   std::vector<rtl::WireReport> reports;
   if (bootstrap == nullptr) {
     reports = rtl::run_in_memory(job);
   } else {
-    const auto rank = static_cast<std::uint32_t>(index(bootstrap->seat()));
-    auto port = std::make_unique<rtl::Ethernet>(request.interfaces, rank);
+    rtl::processes_of(topology, bootstrap->size());  // refuses other numbers, before all else
+    const auto seat = static_cast<std::uint32_t>(index(bootstrap->seat()));
+    auto port = std::make_unique<rtl::Ethernet>(request.interfaces, seat);
     const std::size_t frame_bytes = port->frame_bytes();
-    const auto open = [&](std::uint32_t number, const std::vector<rtl::Way>& ways) {
-      port->find(number, ways, *bootstrap, timeout);
+    const auto open = [&](const rtl::Neighbourhood& around) {
+      port->find(around, *bootstrap, timeout);
       return std::move(port);
     };
     reports = rtl::run_on_wires(job, *bootstrap, frame_bytes, open);
   }
   std::vector<WireRow> rows;
-  for (const rtl::WireReport& report : reports) {
-    rows.push_back({report.is_hardware, report.flits, report.frames, report.again, report.bad,
-                    report.seconds, report.wrong});
+  for (std::uint32_t i = 0; i < reports.size(); ++i) {
+    const rtl::WireReport& report = reports[i];
+    const Node& node = topology.node(numbers.node(i));
+    rows.push_back({node.is_switch() ? node.name : "", report.is_hardware, report.flits,
+                    report.frames, report.again, report.bad, report.seconds, report.wrong});
   }
   return rows;
 }

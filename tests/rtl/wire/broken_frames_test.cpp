@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -42,12 +43,13 @@ struct Pair {
   Places places{parameters.virtual_channels, parameters.buffer_flits};
   Collective collective{.tables = tables, .parameters = parameters, .step_lengths = {}};
   Buffers inputs = make_inputs(2, kElements, HardwareType::Fp32), expected = inputs;
-  MemoryWires wires{2};
+  MemoryWires wires{std::array<std::uint16_t, 2>{0, 1}};
 
   Cables* of_last = nullptr;  ///< those of the rank that was started last
 
-  std::unique_ptr<Station> start(std::uint32_t rank, std::uint32_t job = kJob) {
-    auto cables = std::make_unique<Cables>(make_cables(topology, Rank{rank}, job, 1500, places));
+  std::unique_ptr<Station> start(std::uint16_t rank, std::uint32_t job = kJob) {
+    auto cables = std::make_unique<Cables>(
+        make_cables(topology, topology.node_of(Rank{rank}), job, 1500, places));
     of_last = cables.get();
     auto endpoint = make_software_endpoint({topology, collective, Rank{rank}, *cables});
     std::ranges::copy(inputs[rank], endpoint->buffer().begin());
@@ -209,8 +211,8 @@ TEST(BrokenFrames, AreReportedByARankThatIsDone) {
     }
   });
   try {
-    run_on_wires(job, *bootstraps[0], 1500, [&](std::uint32_t number, const auto&) {
-      return std::make_unique<Beside>(pair, number);
+    run_on_wires(job, *bootstraps[0], 1500, [&](const Neighbourhood& around) {
+      return std::make_unique<Beside>(pair, around.job);
     });
     ADD_FAILURE() << "expected an error";
   } catch (const Error& error) {

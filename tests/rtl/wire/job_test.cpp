@@ -40,11 +40,12 @@ std::vector<WireReport> run(const Case& one, Mix mix, std::uint64_t bytes, doubl
               .bytes = bytes,
               .type = one.type,
               .parameters = parameters,
-              .is_hardware = std::vector<bool>(schedule.ranks, mix == Mix::All),
+              .is_hardware = std::vector<bool>(topology.num_nodes(), mix == Mix::All),
               .adders = Adders::Function,
               .drop = drop};
-  for (std::uint32_t r = 0; r < schedule.ranks && mix == Mix::Half; r += 2)
-    job.is_hardware[r] = true;
+  for (std::uint32_t i = 0; i < topology.num_nodes() && mix == Mix::Half; i += 2) {
+    job.is_hardware[i] = true;
+  }
   return run_in_memory(job);
 }
 
@@ -162,8 +163,42 @@ TEST(WireJob, HaveNoMoreChannelsThanHardware) {
   expect_right(run_in_memory(job));
 }
 
-TEST(WireJob, SwitchesAreRefused) {
-  expect_refused([] { run({"fattree:2x2", "multitree"}, Mix::None, 4096); }, "without switches");
+TEST(WireJob, SwitchesForward) {
+  for (const auto& [network, algorithm] : {std::pair{"star:6", "multitree"},
+                                           {"star:5", "ring"},
+                                           {"fattree:2x2", "multitree"},
+                                           {"fattree:4x2", "recursive-doubling"},
+                                           {"dgx-a100:2", "multitree"},
+                                           {"bigraph:2x4", "allreduce-optimal"},
+                                           {"dragonfly:2x1x2", "ring"}}) {
+    for (const Mix mix : {Mix::None, Mix::Half, Mix::All}) {
+      SCOPED_TRACE(std::string(network) + " " + algorithm);
+      const auto reports = run({network, algorithm}, mix, 3000, 0.01);
+      expect_right(reports);
+      const Topology topology = make_topology(network);
+      ASSERT_EQ(reports.size(), topology.num_nodes());
+      std::uint64_t forwarded = 0;
+      for (std::size_t i = topology.num_ranks(); i < reports.size(); ++i) {
+        forwarded += reports[i].flits;
+      }
+      EXPECT_GT(forwarded, 0U);
+    }
+  }
+}
+
+TEST(WireJob, SwitchesAddAndCopy) {
+  for (const char* network :
+       {"star:5?switches=add,copy", "fattree:2x2?switches=leaf0:add,leaf0:copy"}) {
+    for (const Mix mix : {Mix::None, Mix::Half, Mix::All}) {
+      SCOPED_TRACE(network);
+      expect_right(run({network, "in-network?segments=2"}, mix, 3000, 0.01));
+    }
+  }
+  expect_refused(
+      [] {
+        run({"star:4?switches=add,copy,1", "in-network?segments=1"}, Mix::None, 64);
+      },
+      "any number of messages at once");
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 /// for.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <random>
 #include <string>
 
@@ -13,36 +12,12 @@
 #include "nic/hardware.hpp"
 #include "rtl/wire/endpoint.hpp"
 #include "rtl/wire/worm.hpp"
+#include "tests/rtl/wire/neighbour.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree::rtl {
 namespace {
-
-/// The other end of a cable.
-struct Neighbour {
-  Neighbour(Cable& cable, Places places)
-      : there(cable), here({cable.way().to, cable.way().from, cable.way().lane}, 0, 1500, places) {
-    left.fill(places.flits);
-  }
-
-  void hear() {
-    here.flush({}, [&](std::span<const std::byte> frame) { there.receive(*decode(frame), {}); });
-  }
-  void say() {
-    there.flush({}, [&](std::span<const std::byte> frame) { here.receive(*decode(frame), {}); });
-    LinkFlit flit;
-    for (; here.take_flit(flit); ++flits) {
-      if (returns_credits) here.put_credit(flit.vc);
-    }
-    for (std::uint8_t vc = 0; here.take_credit(vc);) ++left[vc];
-  }
-
-  Cable &there, here;
-  std::array<std::uint32_t, mt_pkg::kNumVc> left{};  ///< places that it knows of
-  std::uint32_t flits = 0;                           ///< that have come
-  bool returns_credits = true;
-};
 
 /// Rank 0 of a ring, and its neighbours.
 struct Target {
@@ -59,7 +34,7 @@ struct Target {
   nic::Parameters parameters;
   Collective collective{.tables = tables, .parameters = parameters, .step_lengths = {}};
   Places places{parameters.virtual_channels, parameters.buffer_flits};
-  Cables cables = make_cables(topology, Rank{0}, 0, 1500, places);
+  Cables cables = make_cables(topology, topology.node_of(Rank{0}), 0, 1500, places);
   Part part{topology, collective, Rank{0}, cables};
   std::unique_ptr<Endpoint> endpoint = make_software_endpoint(part);
   std::vector<Neighbour> neighbours;
