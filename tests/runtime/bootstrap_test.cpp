@@ -305,14 +305,24 @@ TEST(Tcp, WaitsForALateCoordinatorAndGivesUpOnNone) {
   EXPECT_EQ(join_over_tcp(std::move(patient))->size(), 1U);
 }
 
-TEST(Tcp, AskingTooEarlyDoesNotTakeTheListenersPort) {
+/// Asks for a port at which nobody listens. \returns whether it can be listened at afterwards
+bool is_left_free_by_asking() {
   // The kernel may give the asking end the very port that it asks for: one in some ten thousand
   // times, so all are asked. It prefers odd ports for binding and even ones for connecting.
   const auto port = static_cast<std::uint16_t>(port_of(listen_at(0, kLoopback)) ^ 1U);
   for (int i = 0; i < 40'000; ++i) {
-    ASSERT_FALSE(connect_to({"127.0.0.1", port}, std::chrono::seconds(1)).socket.open());
+    EXPECT_FALSE(connect_to({"127.0.0.1", port}, std::chrono::seconds(1)).socket.open());
   }
-  EXPECT_TRUE(listen_at(port, kAnyAddress).open());
+  try {
+    return listen_at(port, kAnyAddress).open();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+TEST(Tcp, AskingTooEarlyDoesNotTakeTheListenersPort) {
+  // One port may be that of another program's connection.
+  EXPECT_TRUE(is_left_free_by_asking() || is_left_free_by_asking() || is_left_free_by_asking());
 }
 
 TEST(Addresses, AreHostAndPort) {
