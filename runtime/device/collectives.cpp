@@ -273,6 +273,8 @@ void Collectives::finish(Deadline deadline) {
 void Collectives::stop(const std::string& reason) {
   join();
   const auto guard = engine_->guard();
+  // Waiters may have ended what the thread, asleep or late, has not looked at since.
+  reap();
   if (!operations_.empty()) fail_all(ErrorCode::Transport, reason);
   // Kernels of graphs wait for their peers too, and no operation stands for them.
   if (walking_ != nullptr && !finished_) walking_->give_up();

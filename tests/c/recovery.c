@@ -23,6 +23,9 @@
 
 enum { kCount = 50000, kDeadlineMs = 6000 };
 
+/* A pipe that every rank writes a byte to once it has its first communicator. */
+static int joined[2];
+
 /* Sums over a communicator of the ranks in `members`, by the numbers they had at first. */
 static void check_sums(mtComm_t comm, unsigned members) {
   int64_t* data = NULL;
@@ -263,7 +266,12 @@ static void parted(mtComm_t comm, int ranks, int its_place) {
   mtComm_t part = NULL, next = NULL;
   mtResult_t result = mtSuccess;
   const double start = seconds();
-  if (my_rank == 2) raise(SIGKILL);
+  int rank;
+  if (my_rank == 2) {
+    /* Not while others still wait for the end of the first meeting, which would fail. */
+    for (rank = 0; rank < ranks; ++rank) CHECK(read(joined[0], words, 1) == 1);
+    raise(SIGKILL);
+  }
   if (my_rank == 0) {
     OK(mtCommCreateGroup(comm, own, 1, 7, &part, NULL));
   } else {
@@ -290,6 +298,7 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
   }
   config.deadlineMs = strcmp(mode, "hung") == 0 ? 700 : kDeadlineMs;
   OK(mtCommInitRankConfig(&comm, ranks, id, my_rank, &config));
+  CHECK(write(joined[1], "", 1) == 1);
   if (strcmp(mode, "killed") == 0) killed(comm, ranks);
   if (strcmp(mode, "aborted") == 0) aborted(comm, ranks);
   if (strcmp(mode, "hung") == 0) hung(comm, ranks);
@@ -309,6 +318,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: recovery MODE RANKS\n");
     return 2;
   }
+  if (pipe(joined) != 0) return 2;
   if (strstr(argv[1], "killed") != NULL) doomed = 1U << 2 | 1U << 3;
   if (strstr(argv[1], "again") != NULL) doomed = 1U << 2;
   if (strstr(argv[1], "parted") != NULL || strstr(argv[1], "met") != NULL) doomed = 1U << 2;
