@@ -259,7 +259,7 @@ class Replay {
     for (std::size_t i = first; i < next; ++i) {
       if (size_of(i).messages > 0) starts_.emplace_back(ready(i), i);
     }
-    std::ranges::sort(starts_);
+    if (!std::ranges::is_sorted(starts_)) std::ranges::sort(starts_);
     for (const auto& [start, i] : starts_) {
       order_.push_back(i);
       left(i, links_.depart(schedule_.route(schedule_.transfers[i]), send(i), size_of(i)));
