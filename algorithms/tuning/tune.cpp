@@ -53,8 +53,8 @@ class Tuner {
         message_(message_cost(topology, options)),
         least_message_(options.cost.element_bytes == 0 ? options.cost.message_overhead : Time{}),
         store_(topology) {
-    result_.sizes =
-        grid_of(options.first, options.last, options.winners_only ? kRoughGridFactor : kGridFactor);
+    const bool is_rough = options.winners_only && !has_few_trees();
+    result_.sizes = grid_of(options.first, options.last, is_rough ? kRoughGridFactor : kGridFactor);
   }
 
   /// Each algorithm as it is for each of the sizes. Without all times those that ask for the size
@@ -196,10 +196,13 @@ class Tuner {
     }
   }
 
-  /// Trees of one root are few.
+  /// Of one root, which do not take long.
+  [[nodiscard]] bool has_few_trees() const {
+    return has_root(collective_) && !is_sharded(collective_);
+  }
+
   [[nodiscard]] bool is_worth_its_time(std::uint64_t bytes) const {
-    const bool few = has_root(collective_) && !is_sharded(collective_);
-    if (few || topology_.num_ranks() <= kRanksForEverySize) return true;
+    if (has_few_trees() || topology_.num_ranks() <= kRanksForEverySize) return true;
     return bytes >= kMiddling.first && bytes <= kMiddling.second;
   }
 
