@@ -157,6 +157,36 @@ TEST(RefinedPlan, TakesTheFastestPieces) {
   EXPECT_EQ(refined.transfers, plan.transfers);
 }
 
+/// What is shared or left out changes nothing: none that is always tried is faster by itself.
+TEST(RefinedPlan, TakesNoLongerThanEachByItself) {
+  for (const char* network : {"mesh:3x3", "dgx-a100:2"}) {
+    const Topology topology = make_topology(network);
+    const Costs costs = network_costs(topology, "allreduce-optimal", nic::Model::Message);
+    const Plan plan = make_plan("priority?order=preemptive", kModel, costs, "allreduce-optimal");
+    const auto seconds = [&](const Plan& one) {
+      return simulate_plan(one, topology, nic::Model::Message).seconds;
+    };
+    const double refined = seconds(refine_plan(plan, topology, nic::Model::Message));
+    EXPECT_LE(refined, seconds(plan)) << network;
+    Plan other = plan;
+    for (const char* fill : {"12", "10", "8", "6"}) {
+      other.algorithm = std::string("allreduce-optimal?fill=") + fill;
+      EXPECT_LE(refined, seconds(other)) << network << ' ' << fill;
+    }
+  }
+}
+
+/// Of 1.6 MB pieces of 16 KiB fill no pipeline of 14 hops.
+TEST(RefinedPlan, HasVeryFinePiecesForSmallModels) {
+  const Topology mesh = make_topology("mesh:8x8");
+  const Model model{"one", {{"layer", 1e-6, 1e-6, {1'607'680}}}};
+  const Costs costs = network_costs(mesh, "allreduce-optimal", nic::Model::Message);
+  const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
+  const Plan refined = refine_plan(plan, mesh, nic::Model::Message);
+  EXPECT_LT(simulate_plan(refined, mesh, nic::Model::Message).seconds,
+            0.85 * simulate_plan(plan, mesh, nic::Model::Message).seconds);
+}
+
 TEST(RefinedPlan, IsAsItWasWhereNothingIsToChoose) {
   const Topology mesh = make_topology("mesh:2x2");
   for (const char* algorithm : {"ring", "allreduce-optimal?segments=4"}) {
