@@ -108,10 +108,17 @@ SimulatedPlan simulate_plan(const Plan& plan, const Topology& topology, nic::Mod
 SimulatedPlan simulate_plan(const Plan& plan, PlanSchedules& schedules, const Topology& topology,
                             nic::Model model, const std::vector<double>& slowness = {});
 
+/// A plan, and what it takes.
+struct RefinedPlan {
+  Plan plan;
+  SimulatedPlan times;
+};
+
 /// The plan with its schedules in as fine pieces as a simulation of the whole iteration takes least
 /// with: small pieces are overtaken sooner and fill pipelines sooner, and each has a header. A
 /// preemptive plan of `allreduce-optimal` that says nothing of pieces is simulated up to nine
-/// times, others are as they were. \throws Error as simulate_plan()
-Plan refine_plan(const Plan& plan, const Topology& topology, nic::Model model);
+/// times, until it takes less than 1.0005 times the bound; others once, as they are. \param bound
+/// what no iteration takes less than, in seconds; 0: unknown. \throws Error as simulate_plan()
+RefinedPlan refine_plan(const Plan& plan, const Topology& topology, nic::Model model, double bound);
 
 }  // namespace multitree::training
