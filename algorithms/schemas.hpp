@@ -25,7 +25,7 @@ inline constexpr FileSchema kLinkTableSchema{"multitree/link-table/1",
 inline constexpr FileSchema kIterationPlanSchema{
     "multitree/iteration-plan/1", "what an iteration of training sends when, on a network"};
 inline constexpr FileSchema kIterationCertificateSchema{
-    "multitree/iteration-certificate/1", "what no iteration can beat on a network, proved"};
+    "multitree/iteration-certificate/2", "what no iteration can beat on a network, proved"};
 
 inline constexpr std::array kFileSchemas{
     kScheduleSchema,  kPlanSchema,          kCertificateSchema,         kTimeCertificateSchema,

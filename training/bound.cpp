@@ -5,12 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "algorithms/certificate/certify.hpp"
-#include "algorithms/certificate/evaluate.hpp"
-#include "algorithms/io/io.hpp"
+#include "algorithms/certificate/least_time.hpp"
+#include "algorithms/certificate/streams.hpp"
+#include "algorithms/io/time_certificate_file.hpp"
 #include "algorithms/report.hpp"
 #include "algorithms/schemas.hpp"
 #include "topologies/error.hpp"
@@ -26,16 +29,38 @@ constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 40;
 /// Sums of floating-point numbers may differ by so much of themselves.
 constexpr double kRounding = 1e-9;
 
-/// What the first `layers` layers prove; of none, what computing takes.
-double time_of(const Model& model, std::uint32_t layers, double seconds_per_byte) {
-  double seconds = 0;
+/// The gradients of the first `layers` layers, in bytes.
+std::uint64_t bytes_of(const Model& model, std::uint32_t layers) {
   std::uint64_t bytes = 0;
-  for (std::uint32_t l = 0; l < model.layers.size(); ++l) {
-    if (l < layers) bytes += model.layers[l].bytes();
-    if (l + 1 >= layers) seconds += model.layers[l].forward + model.layers[l].backward;
-  }
-  return seconds + seconds_per_byte * static_cast<double>(bytes);
+  for (std::uint32_t l = 0; l < layers; ++l) bytes += model.layers[l].bytes();
+  return bytes;
 }
+
+/// What the first `layers` layers prove if their all-reduce takes so many seconds; of none, what
+/// computing takes.
+double time_of(const Model& model, std::uint32_t layers, double all_reduce) {
+  double seconds = layers == 0 ? 0 : all_reduce;
+  for (std::uint32_t l = std::max(layers, 1U) - 1; l < model.layers.size(); ++l) {
+    seconds += model.layers[l].forward + model.layers[l].backward;
+  }
+  return seconds;
+}
+
+/// The least time of an all-reduce that anything here proves.
+class LeastAllReduce {
+ public:
+  LeastAllReduce(const Topology& topology, Certificate bandwidth)
+      : least_(topology, std::move(bandwidth), Time{}), streams_(topology) {}
+
+  [[nodiscard]] TimeCertificate at(std::uint64_t bytes) const {
+    TimeCertificate best = least_.at(bytes), stream = streams_.at(bytes);
+    return stream.bound > best.bound ? stream : best;
+  }
+
+ private:
+  LeastTime least_;
+  Streams streams_;
+};
 
 }  // namespace
 
@@ -58,29 +83,56 @@ double seconds_per_byte(const Certificate& all_reduce, const Topology& topology)
 }
 
 IterationCertificate certify_iteration(const Model& model, const Topology& topology) {
-  Certificate all_reduce = certify(topology, Collective::AllReduce).certificate;
-  const IterationBound bound = iteration_bound(model, seconds_per_byte(all_reduce, topology));
-  return {bound, std::move(all_reduce)};
+  const Certificate bandwidth = certify(topology, Collective::AllReduce).certificate;
+  const double per_byte = seconds_per_byte(bandwidth, topology);
+  const LeastAllReduce least(topology, bandwidth);
+  IterationCertificate best{{time_of(model, 0, 0), 0}, least.at(model.bytes())};
+  // Latency adds about twice what a byte takes at most. Layers that are passed over for that could
+  // only make the bound larger.
+  const double latency = 2 * least.at(1).bound.seconds();
+  const double least_of_all = iteration_bound(model, per_byte).seconds;
+  std::uint64_t bytes = 0;
+  double computing = best.bound.seconds;  // of layer k and those behind it
+  for (std::uint32_t k = 1; k <= model.layers.size(); ++k) {
+    const Layer& layer = model.layers[k - 1];
+    bytes += layer.bytes();
+    if (per_byte * static_cast<double>(bytes) + latency + computing >= least_of_all) {
+      TimeCertificate all_reduce = least.at(bytes);
+      const double seconds = all_reduce.bound.seconds() + computing;
+      if (seconds > best.bound.seconds) best = {{seconds, k}, std::move(all_reduce)};
+    }
+    computing -= layer.forward + layer.backward;
+  }
+  return best;
 }
 
 std::vector<std::string> check(const IterationCertificate& certificate, const Model& model,
                                const Topology& topology) {
   std::vector<std::string> wrong;
-  const CertificateReport report = check_certificate(certificate.all_reduce, topology);
-  for (const CertificateViolation& violation : report.violations) {
+  const TimeCertificate& all_reduce = certificate.all_reduce;
+  for (const TimeViolation& violation : check_time_certificate(all_reduce, topology)) {
     wrong.push_back(fmt::format("{}: {}", to_string(violation.fault), violation.message));
   }
-  if (certificate.all_reduce.collective != Collective::AllReduce) {
+  if (all_reduce.collective != Collective::AllReduce) {
     wrong.push_back(fmt::format("expected the certificate of an allreduce, found one of {}",
-                                to_string(certificate.all_reduce.collective)));
+                                to_string(all_reduce.collective)));
+  }
+  if (all_reduce.message_overhead != Time{}) {
+    wrong.push_back(fmt::format("expected messages that cost nothing, found {} each",
+                                to_string(all_reduce.message_overhead)));
   }
   const std::uint32_t layers = certificate.bound.layers;
   if (layers > model.layers.size()) {
     wrong.push_back(
         fmt::format("{} front layers, but {} has {}", layers, model.name, model.layers.size()));
+  } else if (layers > 0 && all_reduce.bytes != bytes_of(model, layers)) {
+    wrong.push_back(
+        fmt::format("{} front layers of {} have {} B of gradients, the certificate is "
+                    "for {} B",
+                    layers, model.name, bytes_of(model, layers), all_reduce.bytes));
   }
   if (!wrong.empty()) return wrong;
-  const double proved = time_of(model, layers, seconds_per_byte(certificate.all_reduce, topology));
+  const double proved = time_of(model, layers, all_reduce.bound.seconds());
   const double claimed = certificate.bound.seconds;
   if (!(std::abs(claimed - proved) <= kRounding * proved)) {
     wrong.push_back(fmt::format("{} front layers prove {:.9f} s, the certificate says {:.9f} s",
@@ -132,7 +184,7 @@ std::string write_json(const IterationCertificate& certificate, const Model& mod
                              {"seconds", certificate.bound.seconds},
                              {"front_layers", certificate.bound.layers},
                              {"model", to_json(model)},
-                             {"all_reduce", ordered_json::parse(write_certificate_json(
+                             {"all_reduce", ordered_json::parse(write_time_certificate_json(
                                                 certificate.all_reduce, topology))}};
   return json.dump(1) + "\n";
 }
@@ -147,7 +199,8 @@ IterationCertificateFile parse_iteration_certificate(std::string_view text,
       root.at("seconds").number(),
       static_cast<std::uint32_t>(root.at("front_layers").integer(0, kMaxLayers))};
   Model model = parse_model_json(root.at("model"));
-  CertificateFile inner = parse_certificate_json(root.at("all_reduce").json().dump(1), file);
+  TimeCertificateFile inner =
+      parse_time_certificate_json(root.at("all_reduce").json().dump(1), file);
   return {{bound, std::move(inner.certificate)}, std::move(model), std::move(inner.topology)};
 }
 

@@ -7,6 +7,7 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/routing.hpp"
+#include "algorithms/schedule_store_internal.hpp"
 
 namespace multitree::training {
 namespace {
@@ -65,6 +66,8 @@ double collective_seconds(const Topology& topology, std::string_view algorithm,
 
 Costs network_costs(const Topology& topology, std::string_view algorithm, nic::Model model,
                     double call) {
+  ScheduleStore store(topology);
+  const ScheduleStore::Use sharing(store);
   return {cost_of(topology, algorithm, Collective::AllReduce, model),
           cost_of(topology, algorithm, Collective::ReduceScatter, model),
           cost_of(topology, algorithm, Collective::AllGather, model),

@@ -71,6 +71,13 @@ PlanSchedules::PlanSchedules(const Plan& plan, const Topology& topology, Time me
 
 const Schedule& PlanSchedules::of(Collective collective, std::uint64_t bytes) {
   if (plan_.order != Order::Preemptive) return made_for(collective, bytes);
+  const auto [at, is_new] = chosen_.try_emplace({collective, bytes}, nullptr);
+  if (is_new) at->second = &faster_for(collective, bytes);
+  return *at->second;
+}
+
+/// Of the two schedules that a transfer of a preemptive plan may have.
+const Schedule& PlanSchedules::faster_for(Collective collective, std::uint64_t bytes) {
   const Schedule& all = whole(collective);
   const std::uint64_t size = few_sizes(bytes);
   if (size >= plan_.model.bytes()) return all;

@@ -17,8 +17,7 @@ Time time_of(double seconds) { return Time{std::llround(seconds * 1e12)}; }
 /// The jobs of an iteration: backward passes, transfers, forward passes.
 class Jobs {
  public:
-  Jobs(const Plan& plan, const Topology& topology)
-      : plan_(plan), schedules_(plan, topology, Time{}) {
+  Jobs(const Plan& plan, PlanSchedules& schedules) : plan_(plan), schedules_(schedules) {
     const auto layers = static_cast<std::uint32_t>(plan.model.layers.size());
     for (std::uint32_t l = layers; l-- > 0;) add_pass("backward", l, plan.model.layers[l].backward);
     for (const PlannedTransfer& transfer : plan.transfers) add(transfer);
@@ -71,7 +70,7 @@ class Jobs {
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   const Plan& plan_;
-  PlanSchedules schedules_;
+  PlanSchedules& schedules_;
   std::vector<nic::Job> jobs_;
   std::uint32_t last_pass_ = kNone, last_transfer_ = kNone;
 };
@@ -80,7 +79,13 @@ class Jobs {
 
 SimulatedPlan simulate_plan(const Plan& plan, const Topology& topology, nic::Model model,
                             const std::vector<double>& slowness) {
-  const Jobs jobs(plan, topology);
+  PlanSchedules schedules(plan, topology, Time{});
+  return simulate_plan(plan, schedules, topology, model, slowness);
+}
+
+SimulatedPlan simulate_plan(const Plan& plan, PlanSchedules& schedules, const Topology& topology,
+                            nic::Model model, const std::vector<double>& slowness) {
+  const Jobs jobs(plan, schedules);
   const nic::Simulation simulation =
       nic::simulate(jobs.all(), topology, interface_for(topology), {.model = model}, slowness);
   if (!simulation.errors.empty()) throw Error(ErrorCode::Unsupported, simulation.errors.front());

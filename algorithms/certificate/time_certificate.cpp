@@ -22,7 +22,8 @@ namespace {
 
 using Integer = boost::multiprecision::cpp_int;
 
-constexpr std::array<std::string_view, 4> kReasonNames = {"path", "spread", "cuts", "arrivals"};
+constexpr std::array<std::string_view, 5> kReasonNames = {"path", "spread", "cuts", "arrivals",
+                                                          "stream"};
 constexpr std::array<std::string_view, 6> kTimeFaultNames = {
     "wrong-network", "wrong-collective", "bad-path", "bad-count", "bad-cuts", "wrong-bound"};
 constexpr std::int64_t kPicosecondsASecond = 1'000'000'000'000;
@@ -172,6 +173,29 @@ Exact arrivals_time(const TimeCertificate& certificate, const Topology& topology
   return Exact(known) + bytes * kPicosecondsASecond / Exact(rate);
 }
 
+/// The first rank's links serve what still can reach the second in time, and the second's links
+/// what can have come from the first.
+Exact stream_time(const TimeCertificate& certificate, const Topology& topology) {
+  const auto [from, to] = certificate.path;
+  if (from == to) return 0;
+  const NodeId source = topology.node_of(from), target = topology.node_of(to);
+  const std::int64_t overhead = certificate.message_overhead.picoseconds;
+  Windows out, in;
+  const auto add = [&](Windows& windows, LinkId id, NodeId end, const auto& latencies) {
+    const Link& link = topology.link(id);
+    const std::int64_t rest = latencies[index(end)];
+    if (rest == kNoWay) return;
+    windows.add(overhead + link.latency.picoseconds + rest, per_picosecond(link.bandwidth));
+  };
+  const auto after = latencies_from({&target, 1}, topology, Along::LinksBackwards);
+  for (const LinkId id : topology.out_links(source)) add(out, id, topology.link(id).dst, after);
+  const auto before = latencies_from({&source, 1}, topology, Along::Links);
+  for (const LinkId id : topology.in_links(target)) add(in, id, topology.link(id).src, before);
+  const Exact need =
+      Exact(certificate.bytes) / (is_sharded(certificate.collective) ? topology.num_ranks() : 1);
+  return std::max(out.time_for(need), in.time_for(need));
+}
+
 /// Whether all that a rank starts with has to reach all others.
 bool reaches_all(Collective collective) { return facts(collective).end != Holder::Root; }
 
@@ -212,11 +236,18 @@ class TimeChecker {
           fmt::format("{}: expected a collective whose data reaches all ranks, got {}",
                       to_string(certificate_.reason), to_string(certificate_.collective)));
     }
+    if (certificate_.reason == TimeReason::Stream &&
+        certificate_.collective == Collective::AllToAll) {
+      add(TimeFault::WrongCollective,
+          "stream: expected a collective in which a rank sends another a shard or all, got "
+          "alltoall");
+    }
   }
 
   void check_reason() {
     switch (certificate_.reason) {
       case TimeReason::Path:
+      case TimeReason::Stream:
         return check_path(true);
       case TimeReason::Spread:
         return check_path(false);
@@ -352,6 +383,8 @@ Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
       return rounded_down(cuts_time(certificate, topology));
     case TimeReason::Arrivals:
       return rounded_down(arrivals_time(certificate, topology, nearest));
+    case TimeReason::Stream:
+      return rounded_down(stream_time(certificate, topology));
   }
   return {};
 }

@@ -22,8 +22,9 @@ enum class TimeReason : std::uint8_t {
   Spread,    ///< what a rank starts with must reach all, and a message tells one rank
   Cuts,      ///< cuts must be crossed after the first byte can be there, and before the last must
   Arrivals,  ///< what most ranks cannot know yet must enter them after that
+  Stream,    ///< all that a rank starts with must leave it, go far, and enter another
 };
-/// "path", "spread", "cuts", "arrivals".
+/// "path", "spread", "cuts", "arrivals", "stream".
 std::string_view to_string(TimeReason reason);
 /// \throws Error(InvalidArgument) listing the names.
 TimeReason parse_time_reason(std::string_view text);
@@ -39,7 +40,7 @@ struct TimeCertificate {
   Time message_overhead{};
   Time bound{};  ///< what the reason proves, rounded down
   TimeReason reason = TimeReason::Path;
-  /// Path: from the first to the second. Spread: from the first.
+  /// Path, Stream: from the first to the second. Spread: from the first.
   std::pair<Rank, Rank> path{};
   std::uint32_t informed = 0;  ///< Arrivals: how many ranks may know an element before
   Certificate cuts{};          ///< Cuts; the certificate of no ranks otherwise

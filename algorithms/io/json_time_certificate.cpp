@@ -36,6 +36,7 @@ std::string reason_fields(const TimeCertificate& certificate, const Topology& to
   switch (certificate.reason) {
     case TimeReason::Path:
     case TimeReason::Spread:
+    case TimeReason::Stream:
       return fmt::format("\"path\":[{},{}]", index(certificate.path.first),
                          index(certificate.path.second));
     case TimeReason::Cuts:
@@ -51,7 +52,8 @@ void parse_reason(const JsonValue& value, const Topology& topology, TimeCertific
       parsed(value.at("reason"), [](const std::string& text) { return parse_time_reason(text); });
   switch (certificate.reason) {
     case TimeReason::Path:
-    case TimeReason::Spread: {
+    case TimeReason::Spread:
+    case TimeReason::Stream: {
       const JsonValue path = value.at("path");
       if (path.size() != 2) path.fail(fmt::format("expected two ranks, got {}", path.size()));
       certificate.path = {rank_in(path.at(0), certificate.ranks),

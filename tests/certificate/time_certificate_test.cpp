@@ -14,6 +14,7 @@
 
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/certificate/least_time.hpp"
+#include "algorithms/certificate/streams.hpp"
 #include "algorithms/cost.hpp"
 #include "algorithms/io/time_certificate_file.hpp"
 #include "algorithms/registry.hpp"
@@ -161,6 +162,59 @@ TEST(LeastTime, IsBelowEverySchedule) {
   }
 }
 
+/// The farthest rank is 4 us away, and what leaves a corner has one link to do so.
+TEST(Streams, AddLatencyToWhatTheEndsCarry) {
+  const Topology line = make_topology("mesh:1x5?lat=1us&bw=1GB/s");
+  EXPECT_EQ(Streams(line).at(1000).bound, Time{5 * kMicrosecond});
+  // By two links of a corner, 6 us from the opposite one.
+  const Topology mesh = make_topology("mesh:4x4?lat=1us&bw=1GB/s");
+  EXPECT_EQ(Streams(mesh).at(1000).bound, Time{6 * kMicrosecond + kMicrosecond / 2});
+  EXPECT_LT(certify_time(mesh, Collective::AllReduce, Rank{0}, 1000, Time{0}).bound,
+            Streams(mesh).at(1000).bound);
+  // The slower of two links to a switch is used for 1 us less than the faster: 3 us * 1 GB/s and
+  // 2 us * 1 GB/s are 5 KB.
+  TopologyBuilder builder("two ways");
+  const NodeId a = builder.add_endpoint(), b = builder.add_endpoint();
+  builder.add_duplex(a, b, Bandwidth{1'000'000'000}, Time{kMicrosecond});
+  builder.add_duplex(a, b, Bandwidth{1'000'000'000}, Time{2 * kMicrosecond});
+  EXPECT_EQ(Streams(std::move(builder).build()).at(5000).bound, Time{4 * kMicrosecond});
+}
+
+TEST(Streams, AreBelowEverySchedule) {
+  for (const char* network : {"torus:4x4", "mesh:3x3?slow=1:0.25", "star:5", "full:4", "ring:1",
+                              "dgx-a100:2?ranks=0-3,8-11", "fattree:2x3x2", "mesh:2x3"}) {
+    const Topology topology = make_topology(network);
+    const Streams streams(topology);
+    for (const std::string& spec : candidate_specs()) {
+      Schedule schedule;
+      try {
+        schedule = generate_schedule(spec, topology, Collective::AllReduce, Rank{0});
+      } catch (const Error& error) {
+        ASSERT_EQ(error.code(), ErrorCode::Unsupported) << error.what();
+        continue;
+      }
+      for (const std::uint64_t bytes : {8ULL, 4096ULL, 65536ULL, 1ULL << 20, 1ULL << 28}) {
+        const TimeCertificate proof = streams.at(bytes);
+        EXPECT_TRUE(check_time_certificate(proof, topology).empty());
+        EXPECT_LE(0.999 * proof.bound.seconds(), predict_time(schedule, topology, bytes).seconds())
+            << network << ' ' << spec << ' ' << bytes;
+      }
+    }
+  }
+}
+
+TEST(Streams, OfShardsAreShorter) {
+  const Topology mesh = make_topology("mesh:2x2?lat=1us&bw=1GB/s");
+  TimeCertificate proof = Streams(mesh).at(4000);
+  EXPECT_EQ(proof.bound, Time{4 * kMicrosecond});
+  proof.path = {Rank{0}, Rank{3}};
+  EXPECT_EQ(evaluate_time(proof, mesh), proof.bound);
+  proof.collective = Collective::AllGather;
+  EXPECT_EQ(evaluate_time(proof, mesh), Time{2 * kMicrosecond + kMicrosecond / 2});
+  proof.message_overhead = Time{kMicrosecond};
+  EXPECT_EQ(evaluate_time(proof, mesh), Time{3 * kMicrosecond + kMicrosecond / 2});
+}
+
 TEST(LeastTime, GrowsWithSizeAndOverhead) {
   const Topology topology = make_topology("mesh:3x3");
   for (const Collective collective : all_collectives()) {
@@ -232,6 +286,26 @@ const TimeMutation kTimeMutations[] = {
        c.reason = TimeReason::Path;
        c.path = {Rank{0}, Rank{1}};
      }},
+    {"stream to no rank", kWord, TimeFault::BadPath,
+     [](auto& c) {
+       c.reason = TimeReason::Stream;
+       c.path = {Rank{0}, Rank{6}};
+     }},
+    {"stream of an alltoall", kWord, TimeFault::WrongCollective,
+     [](auto& c) {
+       c.reason = TimeReason::Stream;
+       c.collective = Collective::AllToAll;
+     }},
+    {"stream of another size", kWord, TimeFault::WrongBound,
+     [](auto& c) {
+       c = Streams(network()).at(1 << 20);
+       c.bytes *= 2;
+     }},
+    {"stream between others", kWord, TimeFault::WrongBound,
+     [](auto& c) {
+       c = Streams(network()).at(1 << 20);
+       c.path.second = c.path.first;
+     }},
     {"nobody informed", kWord, TimeFault::BadCount,
      [](auto& c) {
        c.reason = TimeReason::Arrivals;
@@ -264,6 +338,9 @@ TEST(TimeCertificateFiles, AreReadBackAndWrittenTheSame) {
       EXPECT_EQ(write_time_certificate_json(file.certificate, file.topology), text);
     }
   }
+  const TimeCertificate stream = Streams(topology).at(1000);
+  const std::string text = write_time_certificate_json(stream, topology);
+  EXPECT_EQ(parse_time_certificate_json(text, "file").certificate, stream);
 }
 
 struct BadTimeText {

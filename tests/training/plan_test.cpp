@@ -143,7 +143,7 @@ TEST(RefinedPlan, TakesTheFastestPieces) {
   }
   const Costs costs = network_costs(mesh, "allreduce-optimal", nic::Model::Message);
   const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
-  const Plan refined = refine_plan(plan, mesh, nic::Model::Message);
+  const auto [refined, times] = refine_plan(plan, mesh, nic::Model::Message, 0);
   const auto seconds = [&](const Plan& one) {
     return simulate_plan(one, mesh, nic::Model::Message).seconds;
   };
@@ -155,6 +155,42 @@ TEST(RefinedPlan, TakesTheFastestPieces) {
     EXPECT_LE(seconds(refined), seconds(other)) << fill;
   }
   EXPECT_EQ(refined.transfers, plan.transfers);
+  // What is at its bound stays as it is, and takes what it takes.
+  const RefinedPlan same = refine_plan(plan, mesh, nic::Model::Message, seconds(plan));
+  EXPECT_EQ(same.plan, plan);
+  EXPECT_EQ(same.times.seconds, seconds(plan));
+}
+
+/// What is shared or left out changes nothing: none that is always tried is faster by itself.
+TEST(RefinedPlan, TakesNoLongerThanEachByItself) {
+  for (const char* network : {"mesh:3x3", "dgx-a100:2"}) {
+    const Topology topology = make_topology(network);
+    const Costs costs = network_costs(topology, "allreduce-optimal", nic::Model::Message);
+    const Plan plan = make_plan("priority?order=preemptive", kModel, costs, "allreduce-optimal");
+    const auto seconds = [&](const Plan& one) {
+      return simulate_plan(one, topology, nic::Model::Message).seconds;
+    };
+    const RefinedPlan best = refine_plan(plan, topology, nic::Model::Message, 0);
+    const double refined = best.times.seconds;
+    EXPECT_EQ(refined, seconds(best.plan)) << network;
+    EXPECT_LE(refined, seconds(plan)) << network;
+    Plan other = plan;
+    for (const char* fill : {"12", "10", "8", "6"}) {
+      other.algorithm = std::string("allreduce-optimal?fill=") + fill;
+      EXPECT_LE(refined, seconds(other)) << network << ' ' << fill;
+    }
+  }
+}
+
+/// Of 1.6 MB pieces of 16 KiB fill no pipeline of 14 hops.
+TEST(RefinedPlan, HasVeryFinePiecesForSmallModels) {
+  const Topology mesh = make_topology("mesh:8x8");
+  const Model model{"one", {{"layer", 1e-6, 1e-6, {1'607'680}}}};
+  const Costs costs = network_costs(mesh, "allreduce-optimal", nic::Model::Message);
+  const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
+  const auto [refined, times] = refine_plan(plan, mesh, nic::Model::Message, 0);
+  EXPECT_LT(simulate_plan(refined, mesh, nic::Model::Message).seconds,
+            0.85 * simulate_plan(plan, mesh, nic::Model::Message).seconds);
 }
 
 TEST(RefinedPlan, IsAsItWasWhereNothingIsToChoose) {
@@ -162,11 +198,11 @@ TEST(RefinedPlan, IsAsItWasWhereNothingIsToChoose) {
   for (const char* algorithm : {"ring", "allreduce-optimal?segments=4"}) {
     const Costs costs = network_costs(mesh, algorithm, nic::Model::Message);
     const Plan plan = make_plan("priority", kModel, costs, algorithm);
-    EXPECT_EQ(refine_plan(plan, mesh, nic::Model::Message), plan) << algorithm;
+    EXPECT_EQ(refine_plan(plan, mesh, nic::Model::Message, 0).plan, plan) << algorithm;
   }
   const Costs costs = network_costs(mesh, kAlgorithm, nic::Model::Message);
   const Plan serial = make_plan("wfbp", kModel, costs, "allreduce-optimal");
-  EXPECT_EQ(refine_plan(serial, mesh, nic::Model::Message), serial);
+  EXPECT_EQ(refine_plan(serial, mesh, nic::Model::Message, 0).plan, serial);
 }
 
 TEST(SimulatedPlan, OfTheFlitModelAgrees) {

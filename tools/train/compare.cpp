@@ -107,9 +107,12 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
                     })};
     outcome.bound_holds = outcome.iteration.synchronous;
     if (topology && outcome.iteration.plannable) {
-      training::Plan plan = training::make_plan(policy, model, setting.costs, flags.algorithm);
-      if (flags.refine) plan = refine_plan(plan, *topology, simulator);
-      outcome.simulated = simulate_plan(plan, *topology, simulator).seconds;
+      const training::Plan plan =
+          training::make_plan(policy, model, setting.costs, flags.algorithm);
+      outcome.simulated =
+          flags.refine
+              ? refine_plan(plan, *topology, simulator, setting.bound.seconds).times.seconds
+              : simulate_plan(plan, *topology, simulator).seconds;
     }
     outcomes.push_back(std::move(outcome));
   }

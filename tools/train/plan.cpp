@@ -31,11 +31,15 @@ struct PlanFlags : TrainFlags {
 };
 
 /// The plan with the times that it takes when it is carried out on the network as a whole.
-Plan with_simulated_times(Plan plan, const Topology& topology, const PlanFlags& flags) {
+Plan with_simulated_times(Plan plan, const Topology& topology, double bound,
+                          const PlanFlags& flags) {
   const Progress progress("simulating the plan on " + topology.name());
   const nic::Model simulator = nic::parse_model(flags.simulator);
-  if (flags.refine) plan = refine_plan(plan, topology, simulator);
-  const SimulatedPlan times = simulate_plan(plan, topology, simulator);
+  training::RefinedPlan refined =
+      flags.refine ? refine_plan(plan, topology, simulator, bound)
+                   : training::RefinedPlan{plan, simulate_plan(plan, topology, simulator)};
+  const SimulatedPlan& times = refined.times;
+  plan = std::move(refined.plan);
   plan.seconds = times.seconds;
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
     plan.transfers[t].begin = times.transfers[t].begin;
@@ -51,7 +55,9 @@ int run_plan(const PlanFlags& flags) {
   Plan plan = for_flag("--policy", [&] {
     return training::make_plan(flags.policy, model, setting.costs, flags.algorithm);
   });
-  if (flags.simulate || flags.refine) plan = with_simulated_times(std::move(plan), topology, flags);
+  if (flags.simulate || flags.refine) {
+    plan = with_simulated_times(std::move(plan), topology, setting.bound.seconds, flags);
+  }
   write_file(flags.output, write_json(plan, topology));
   if (!flags.trace.empty()) {
     write_file(flags.trace, timeline_of(plan, {{"", expected_of(plan)}}));

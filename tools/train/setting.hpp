@@ -45,7 +45,7 @@ training::Model load_model(const TrainFlags& flags);
 
 /// Of the flag --refine, wherever there is one.
 inline constexpr const char* kRefineWords =
-    "As --simulate, with schedules in as fine pieces as take least; five simulations a plan";
+    "As --simulate, with schedules in as fine pieces as take least; up to nine simulations a plan";
 
 /// What policies are compared on.
 struct Setting {
