@@ -268,8 +268,8 @@ BUGS = [
      'a port takes what is for another', DIRECT),
     ('merge-of-others', 'router/mt_router.sv', 'granted[NumLinks] ? flit[Own]',
      'granted[0] ? flit[Own]', "a link sends the interface's flits in place of another link's", DIRECT),
-    ('credits-swapped', 'net/mt_node.sv', 'credit_valid_o({in_credit, link_credit_valid_o})',
-     'credit_valid_o({link_credit_valid_o, in_credit})', 'credits go to the wrong side', COSIM),
+    ('credits-swapped', 'net/mt_node.sv', 'credit_valid_o({in_credit, from_credit})',
+     'credit_valid_o({from_credit, in_credit})', 'credits go to the wrong side', COSIM),
     # A unit for two ports.
     ('unit-kept', 'arith/mt_unit_share.sv', 'upper_goes_first_q <= goes[0]',
      'upper_goes_first_q <= goes[1]', 'a port keeps the unit that the other asks for', SHARE, 'ci'),
