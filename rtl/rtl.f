@@ -1,6 +1,7 @@
 pkg/mt_pkg.sv
 prim/mt_onehot.sv
 prim/mt_prio_enc.sv
+prim/mt_sram.sv
 prim/mt_fifo.sv
 prim/mt_skid.sv
 prim/mt_credit.sv

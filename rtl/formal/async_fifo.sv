@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: prim/mt_sync.sv prim/mt_gray.sv prim/mt_gray_sync.sv prim/mt_async_fifo.sv
+// with: prim/mt_sync.sv prim/mt_gray.sv prim/mt_gray_sync.sv prim/mt_sram.sv prim/mt_async_fifo.sv
 // prove: Depth=2
 // prove: Depth=4
 // clocks: any

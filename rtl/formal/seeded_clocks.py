@@ -32,8 +32,8 @@ MUTATIONS = [
         (FIFO, '.gray_i(read_gray)', ".gray_i('0)", 'PlacesComeBack'),
         (FIFO, '.gray_i(write_gray)', ".gray_i('0)", 'WordsComeOut'),
         (FIFO, 'in_level_o = write - read_seen', "in_level_o = write - read_seen - LevelW'(1)", 'LevelIsNoLess'),
-        (FIFO, 'mem[write[PtrW-1:0]] <= in_data_i', "mem['0] <= in_data_i", 'InOrder'),
-        (FIFO, 'out_data_o <= mem[read[PtrW-1:0]]', "out_data_o <= mem['0]", 'InOrder'),
+        (FIFO, '.wr_addr_i(write[PtrW-1:0])', ".wr_addr_i('0)", 'InOrder'),
+        (FIFO, '.rd_addr_i(read[PtrW-1:0])', ".rd_addr_i('0)", 'InOrder'),
     ]),
     ('credit_cross', 'NumVc=2', [
         (GRAY, 'gray_o <= next ^ (next >> 1)', 'gray_o <= next', 'NoneIsMade'),

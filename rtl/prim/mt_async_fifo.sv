@@ -49,13 +49,9 @@ module mt_async_fifo #(
   mt_gray_sync #(.Width(LevelW), .Stages(Stages)) u_read_seen (
     .clk_i(in_clk_i), .rst_ni(in_rst_ni), .gray_i(read_gray), .value_o(read_seen));
 
-  logic [Width-1:0] mem [Depth];
-  always_ff @(posedge in_clk_i) begin
-    if (push) mem[write[PtrW-1:0]] <= in_data_i;
-  end
-  always_ff @(posedge out_clk_i) begin
-    if (pop) out_data_o <= mem[read[PtrW-1:0]];
-  end
+  mt_sram #(.Width(Width), .Depth(Depth), .Registered(1)) u_mem (
+    .wr_clk_i(in_clk_i), .wr_en_i(push), .wr_addr_i(write[PtrW-1:0]), .wr_data_i(in_data_i),
+    .rd_clk_i(out_clk_i), .rd_en_i(pop), .rd_addr_i(read[PtrW-1:0]), .rd_data_o(out_data_o));
 
   assign pop = read != write_seen && (!out_valid_o || out_ready_i);
   mt_gray #(.Width(LevelW)) u_read (

@@ -58,7 +58,7 @@ BUGS = [
     # Tables, steps, counts.
     ('parity-stuck', 'ni/mt_table.sv', 'valid_o && ^entry_o', "valid_o && 1'b0",
      'wrong entries are sent', TABLE, 'ci'),
-    ('table-wraps', 'ni/mt_table.sv', 'if (write_i && !full_o) mem', 'if (write_i) mem',
+    ('table-wraps', 'ni/mt_table.sv', '.wr_en_i(write_i && !full_o)', '.wr_en_i(write_i)',
      'one entry too many overwrites the first', TABLE),
     ('rewind-skips', 'ni/mt_table.sv', "rewind_i) next_q <= '0;", "rewind_i) next_q <= PtrW'(1);",
      'the second run begins with the second entry', TABLE),
