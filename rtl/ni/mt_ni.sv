@@ -54,6 +54,7 @@ module mt_ni #(
   localparam int unsigned F = mt_pkg::FlitW,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned K = mt_pkg::KeepW,
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW
 ) (
   input  logic clk_i,
@@ -120,12 +121,12 @@ module mt_ni #(
   output logic [P-1:0]   stage_wr_tvalid_o,
   input  logic [P-1:0]   stage_wr_tready_i,
   output logic [P*(S+D)-1:0] stage_wr_tdata_o,
-  output logic [P*16-1:0] stage_wr_tkeep_o,
+  output logic [P*K-1:0] stage_wr_tkeep_o,
   // results.
   output logic [P-1:0]    res_tvalid_o,
   input  logic [P-1:0]    res_tready_i,
   output logic [P*A-1:0]  res_taddr_o,
-  output logic [P*16-1:0] res_tkeep_o,
+  output logic [P*K-1:0] res_tkeep_o,
   output logic [P*D-1:0]  res_tdata_o,
   // All that memory has accepted is written; it has answered with an error.
   input  logic mem_idle_i, mem_error_i,
@@ -245,7 +246,7 @@ module mt_ni #(
   mt_sram #(.Width(mt_pkg::StartW), .Depth(1 << PieceW), .NumRead(P)) u_starts (
     .wr_clk_i(clk_i), .wr_en_i(arming_q), .wr_addr_i(clear_piece_q), .wr_data_i(next_start_q),
     .rd_clk_i(clk_i), .rd_en_i({P{1'b1}}), .rd_addr_i(tx_piece), .rd_data_o(starts));
-  logic [P*CntW-1:0] tx_taken, rx_taken, rx_sent, rx_claimed, rx_turn;
+  logic [P*CntW-1:0] tx_taken, rx_taken, rx_sent, rx_claimed, rx_turn, wrote_turn;
   logic [P-1:0] tx_sent, rx_claim, taken, came, came_gather, tx_gather;
   localparam int unsigned GroupIdxW = GroupW > 0 ? GroupW : 1, PlaceW = GroupW + PieceW;
   logic [P*PlaceW-1:0] came_place;
@@ -262,7 +263,6 @@ module mt_ni #(
   logic [P-1:0] wrote_valid, corrupt, length_error, piece_error, duplicate, parked_full, header;
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
-  logic [P*CntW-1:0] wrote_turn;
   logic [P-1:0] unit_ask, unit_go, unit_ready, unit_take, unit_valid, unit_copy, unit_done;
   logic [P*D-1:0] unit_a, unit_b, unit_result;
   // A collective that has failed is over, even if its errors are cleared: words are missing.
@@ -341,9 +341,9 @@ module mt_ni #(
       .stage_req_tdata_o(stage_req_tdata_o[p*S +: S]), .stage_tvalid_i(stage_tvalid_i[p]),
       .stage_tready_o(stage_tready_o[p]), .stage_tdata_i(stage_tdata_i[p*D +: D]),
       .stage_wr_tvalid_o(stage_wr_tvalid_o[p]), .stage_wr_tready_i(stage_wr_tready_i[p]),
-      .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]), .stage_wr_tkeep_o(stage_wr_tkeep_o[p*16 +: 16]),
+      .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]), .stage_wr_tkeep_o(stage_wr_tkeep_o[p*K +: K]),
       .res_tvalid_o(res_tvalid_o[p]), .res_tready_i(res_tready_i[p]), .res_taddr_o(res_taddr_o[p*A +: A]),
-      .res_tkeep_o(res_tkeep_o[p*16 +: 16]), .res_tdata_o(res_tdata_o[p*D +: D]), .unit_ask_o(unit_ask[p]),
+      .res_tkeep_o(res_tkeep_o[p*K +: K]), .res_tdata_o(res_tdata_o[p*D +: D]), .unit_ask_o(unit_ask[p]),
       .unit_go_i(unit_go[p]), .unit_ready_o(unit_ready[p]), .unit_take_i(unit_take[p]), .unit_valid_o(unit_valid[p]),
       .unit_copy_o(unit_copy[p]), .unit_a_o(unit_a[p*D +: D]), .unit_b_o(unit_b[p*D +: D]),
       .unit_valid_i(unit_done[p]), .unit_result_i(unit_result[p*D +: D]));
