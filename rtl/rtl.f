@@ -1,6 +1,7 @@
 pkg/mt_pkg.sv
 prim/mt_onehot.sv
 prim/mt_prio_enc.sv
+prim/mt_sram.sv
 prim/mt_fifo.sv
 prim/mt_skid.sv
 prim/mt_credit.sv
@@ -8,6 +9,11 @@ prim/mt_rr_arb.sv
 prim/mt_lru_arb.sv
 prim/mt_parity.sv
 prim/mt_crc32c.sv
+prim/mt_sync.sv
+prim/mt_reset_sync.sv
+prim/mt_gray.sv
+prim/mt_gray_sync.sv
+prim/mt_async_fifo.sv
 arith/mt_fp_add.sv
 arith/mt_reduce_unit.sv
 arith/mt_unit_share.sv
@@ -41,7 +47,11 @@ mem/mt_axi4_write.sv
 mem/mt_axi4_align_read.sv
 mem/mt_axi4_align_write.sv
 mem/mt_axi4_memory.sv
+net/mt_credit_cross.sv
+net/mt_link_cross.sv
+net/mt_link_clocks.sv
 net/mt_node.sv
+net/mt_switch.sv
 net/mt_wires.sv
 net/mt_retry_tx.sv
 net/mt_retry_rx.sv

@@ -111,6 +111,8 @@ class Writer {
         "  parameter int unsigned AddWords = mt_pkg::AddWords,\n"
         "  // 1: links may lose, and send again what is lost (rtl/net/mt_link.sv).\n"
         "  parameter int unsigned Retry = 0,\n"
+        "  // 1: links at link_clk_i; 0: at clk_i, as all else (rtl/net/mt_node.sv).\n"
+        "  parameter int unsigned EnLinkClock = 0,\n"
         "  // 1: memory of rank r is that of C++ with the number memory_i + r.\n"
         "  parameter int unsigned Simulate = 0,\n"
         "  localparam int unsigned R = {},  // ranks\n"
@@ -132,6 +134,9 @@ class Writer {
     put(") (\n"
         "  input  logic clk_i,\n"
         "  input  logic rst_ni,\n"
+        "  // With EnLinkClock; both resets come together.\n"
+        "  input  logic link_clk_i,\n"
+        "  input  logic link_rst_ni,\n"
         "  input  logic [31:0] memory_i,\n\n"
         "  // Registers: register, rank, all ranks.\n");
     for (const Signal& s : kRegisters) {
@@ -144,7 +149,7 @@ class Writer {
         "follows.\n");
     for (const Signal& s : kMemory) port(s, range_of_all(s) + " ");
     put("\n  // What happens, for comparison with the C++ model; flits as they come out of "
-        "routers.\n");
+        "nodes.\n");
     for (const Signal& s : kTraces) port(s, range_of_all(s) + " ");
     const std::uint32_t links = std::max(topology_.num_links(), 1U);
     put("  output logic [{}:0] trace_link_valid_o,\n"
@@ -161,7 +166,10 @@ class Writer {
     const bool has_switches = topology_.has_switches();
     const std::string_view load = has_switches ? "load" : "unused_load";
     const std::string_view places = has_switches ? "places" : "unused_places";
-    put("  logic [R-1:0] wvalid, wready, bvalid, arvalid, arready, rvalid, done, failed;\n"
+    put("  logic link_clk, link_rst_n;\n"
+        "  assign link_clk = EnLinkClock != 0 ? link_clk_i : clk_i;\n"
+        "  assign link_rst_n = EnLinkClock != 0 ? link_rst_ni : rst_ni;\n\n"
+        "  logic [R-1:0] wvalid, wready, bvalid, arvalid, arready, rvalid, done, failed;\n"
         "  logic [11:0] awaddr, araddr;\n"
         "  logic [31:0] wdata;\n"
         "  logic [3:0] wstrb;\n"
@@ -217,7 +225,7 @@ class Writer {
         "  mt_link #(.Latency({}), .Retry(Retry)) u_link_{} (\n",
         topology_.node(link.src).name, topology_.node(link.dst).name, l, l, l, l, l, l, l,
         ends.latency, l);
-    put("    .clk_i, .rst_ni,\n"
+    put("    .clk_i(link_clk), .rst_ni(link_rst_n),\n"
         "    .valid_i(n{0}_valid[{1}]), .vc_i(n{0}_vc[{1}*V +: V]), .flit_i(n{0}_flit[{1}*F +: "
         "F]),\n"
         "    .ready_o(l{2}_ready), .valid_o(l{2}_valid), .vc_o(l{2}_vc), .flit_o(l{2}_flit),\n",
@@ -264,17 +272,22 @@ class Writer {
     return pins;
   }
 
+  [[nodiscard]] std::string dead_pin(std::uint32_t n) const {
+    return fmt::format(".link_dead_i({})",
+                       gather(topology_.out_links(NodeId{n}), wiring_.ports[n], "dead", ""));
+  }
+
   void rank_instance(std::uint32_t n, std::uint32_t rank) {
     put("\n  mt_net_rank #(\n"
         "    .NumPorts({}), .MaxPorts(M), .ReduceLatency(ReduceLatency), .FpImpl(FpImpl),\n"
         "    .EnCounters(EnCounters), .EnRetry(Retry), .SendWords(SendWords), "
         ".AddWords(AddWords),\n"
-        "    .Simulate(Simulate){}\n"
+        "    .EnLinkClock(EnLinkClock), .Simulate(Simulate){}\n"
         "  ) u_rank_{} (\n",
         wiring_.ports[n], rank >= topology_.num_ranks() - helpers_ ? ", .DirectPorts(1)" : "",
         rank);
     std::vector<std::string> pins = {
-        ".clk_i", ".rst_ni",
+        ".clk_i", ".rst_ni", ".link_clk_i(link_clk)", ".link_rst_ni(link_rst_n)",
         rank == 0 ? ".handle_i(memory_i)" : fmt::format(".handle_i(memory_i + 32'd{})", rank)};
     for (const std::string_view pin : {"wvalid_i", "wready_o", "bvalid_o", "arvalid_i", "arready_o",
                                        "rvalid_o", "done_o", "failed_o"}) {
@@ -287,8 +300,7 @@ class Writer {
       pins.push_back(fmt::format(".{0}_o({0}[{1}*{2} +: {2}])", name, rank, bits));
     }
     std::ranges::copy(link_pins(n, "link_"), std::back_inserter(pins));
-    pins.push_back(fmt::format(
-        ".link_dead_i({})", gather(topology_.out_links(NodeId{n}), wiring_.ports[n], "dead", "")));
+    pins.push_back(dead_pin(n));
     const auto add = [&](const Signal& s) {
       const std::string pin = fmt::format("{}_{}", s.name, s.is_input ? "i" : "o");
       pins.push_back(fmt::format(".{}({}{})", pin, pin, range_of(s, rank)));
@@ -299,13 +311,18 @@ class Writer {
   }
 
   void switch_instance(std::uint32_t n) {
-    put("\n  logic [{0}:0] n{1}_over;\n"
-        "  mt_router #(.NumLinks({2}), .NumLocal(0), .EnRetry(Retry)) u_switch_{1} (\n",
+    put("\n  logic [{0}:0] n{1}_over, n{1}_dead;\n"
+        "  mt_switch #(\n"
+        "    .NumLinks({2}), .EnRetry(Retry), .EnLinkClock(EnLinkClock)\n"
+        "  ) u_switch_{1} (\n",
         wiring_.ports[n] - 1, n, wiring_.ports[n]);
-    std::vector<std::string> pins = {".clk_i", ".rst_ni", ".load_i(load)", ".places_i(places)"};
+    std::vector<std::string> pins = {
+        ".clk_i",        ".rst_ni",          ".link_clk_i(link_clk)", ".link_rst_ni(link_rst_n)",
+        ".load_i(load)", ".places_i(places)"};
     std::ranges::copy(link_pins(n, ""), std::back_inserter(pins));
-    pins.emplace_back(".ready_i(1'b1)");
-    pins.push_back(fmt::format(".credit_over_o(n{}_over)", n));
+    pins.push_back(dead_pin(n));
+    pins.push_back(fmt::format(".over_o(n{}_over)", n));
+    pins.push_back(fmt::format(".dead_o(n{}_dead)", n));
     put("{});\n", list(pins, "    "));
   }
 
@@ -314,9 +331,7 @@ class Writer {
     for (std::uint32_t n = 0; n < topology_.num_nodes(); ++n) {
       if (!topology_.node(NodeId{n}).is_switch()) continue;
       over.push_back(fmt::format("n{}_over", n));
-      for (const LinkId l : topology_.out_links(NodeId{n})) {
-        over.push_back(fmt::format("l{}_dead", index(l)));
-      }
+      over.push_back(fmt::format("n{}_dead", n));
     }
     for (std::uint32_t l = topology_.num_links(); l-- > 0;) {
       const std::uint32_t src = index(topology_.link(LinkId{l}).src), out = wiring_.links[l].out;

@@ -14,7 +14,7 @@ namespace multitree::nic {
 /// "mt_net_torus_4x4": the name of the topology with what identifiers cannot have as underscores.
 std::string top_name(const Topology& topology);
 
-/// The module `top_name()`: an mt_net_rank for each rank, an mt_router for each switch, an mt_link
+/// The module `top_name()`: an mt_net_rank for each rank, an mt_switch for each switch, an mt_link
 /// for each link, registers of all ranks behind one AXI4-Lite slave, memory streams and traces of
 /// port p of rank r in bits (r*M + p)*W +: W, M the most ports of a rank. Same network, same bytes.
 /// \param command how it is made, for the comment at its top.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: prim/mt_fifo.sv prim/mt_credit.sv
+// with: prim/mt_sram.sv prim/mt_fifo.sv prim/mt_credit.sv
 // prove: Depth=1 Latency=1
 // prove: Depth=3 Latency=2
 // prove: Depth=4 Latency=3

@@ -5,6 +5,10 @@
 // prove: Width=2 Depth=3 Bypass=1
 // prove: Width=2 Depth=4 Bypass=0
 // prove: Width=2 Depth=4 Bypass=1
+// with: prim/mt_sram.sv
+// see: words u_mem
+
+logic [Depth*Width-1:0] words;
 
 // What a queue is, whatever its two sides do. count_q: words that went in and not yet out.
 logic into, outof, through;
@@ -47,7 +51,7 @@ always_ff @(posedge clk_i) begin
 end
 
 `MT_ASSERT(WordInside, !follow_q || ahead_q < count_q)
-`MT_ASSERT(WordStored, !follow_q || mem[PtrW'(place >= Depth ? place - Depth : place)] == word_q)
+`MT_ASSERT(WordStored, !follow_q || words[(place >= Depth ? place - Depth : place)*Width +: Width] == word_q)
 `MT_ASSERT(WordComesOut, !(follow_q && outof && ahead_q == '0) || out_data_o == word_q)
 `MT_ASSERT(WordPasses, !through || out_data_o == in_data_i)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: pkg/mt_pkg.sv prim/mt_fifo.sv
+// with: pkg/mt_pkg.sv prim/mt_sram.sv prim/mt_fifo.sv
 // prove: NumRanks=3 CreditW=3
 // prove: NumRanks=1 CreditW=3
 // steps: 5

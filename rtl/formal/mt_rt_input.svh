@@ -5,6 +5,10 @@
 // prove: NumPorts=1 LastPort=1 AllPorts=0 NumVc=2 Depth=2
 // steps: 2
 // cover: 10
+// with: prim/mt_sram.sv
+// see: words u_mem
+
+logic [NumVc*Depth*mt_pkg::FlitBits-1:0] words;
 
 // Any virtual channel, and how many of its flits are here.
 (* anyconst *) logic [VcW-1:0] which;
@@ -78,7 +82,7 @@ end
 // Where it goes: a header where its route says, on a channel that is free and has a place, an empty
 // one if there is one; the rest of the worm behind it.
 logic [mt_pkg::HopW-1:0] taken_hop;
-assign taken_hop = stored_q[vc] ? mem[{vc, rd_q[vc]}][mt_pkg::HopW-1:0] : flit_i[mt_pkg::HopW-1:0];
+assign taken_hop = stored_q[vc] ? words[{vc, rd_q[vc]}*mt_pkg::FlitBits +: mt_pkg::HopW] : flit_i[mt_pkg::HopW-1:0];
 logic [31:0] at;
 assign at = 32'(req_port_o) * NumVc + 32'(req_vc_o);
 logic any_empty;
@@ -105,7 +109,7 @@ assign output_of = 32'(req_port_o) == NumPorts - 1 ? LastPort : 32'(req_port_o);
 logic [mt_pkg::HopW-1:0] front;
 logic front_can, front_has_way;
 logic [31:0] front_place;
-assign front = here_q != '0 ? mem[{which, rd_q[which]}][mt_pkg::HopW-1:0] : flit_i[mt_pkg::HopW-1:0];
+assign front = here_q != '0 ? words[{which, rd_q[which]}*mt_pkg::FlitBits +: mt_pkg::HopW] : flit_i[mt_pkg::HopW-1:0];
 assign front_place = 32'(front[PortW-1:0]) == LastPort ? NumPorts - 1 : 32'(front[PortW-1:0]);
 assign front_has_way = 32'(front[PortW-1:0]) == LastPort || front_place + 1 < NumPorts;
 always_comb begin
@@ -130,7 +134,7 @@ end
 `MT_ASSERT(OneIsTheFirst, NumPorts > 1 || !moving_q || to_port_q == '0)
 logic [PtrW-1:0] place;
 assign place = rd_q[which] + ahead_q[PtrW-1:0];
-`MT_ASSERT(FollowedIsStored, !follow_q || (ahead_q < here_q && mem[{which, place}] == kept_q))
+`MT_ASSERT(FollowedIsStored, !follow_q || (ahead_q < here_q && words[{which, place}*mt_pkg::FlitBits +: mt_pkg::FlitBits] == kept_q))
 
 `MT_COVER(FullAndFollowed, here_q == (PtrW + 1)'(Depth) && follow_q && ahead_q == (PtrW + 1)'(Depth - 1))
 `MT_COVER(Through, follows && moving_q && comes && here_q == '0 && flit_o[136])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: pkg/mt_pkg.sv prim/mt_fifo.sv
+// with: pkg/mt_pkg.sv prim/mt_sram.sv prim/mt_fifo.sv
 // prove: PieceW=3 CntW=2
 // prove: PieceW=14 CntW=6
 // prove: PieceW=3 CntW=2 GroupW=2

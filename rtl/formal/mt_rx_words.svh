@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: pkg/mt_pkg.sv prim/mt_fifo.sv check/mt_stream_check.sv
+// with: pkg/mt_pkg.sv prim/mt_sram.sv prim/mt_fifo.sv check/mt_stream_check.sv
 // prove: PieceW=1 CntW=1 Latency=1 MaxOutstanding=2
 // bounded: 10
 // cover: 9
+// see: words u_places
+
+logic [(1<<PlaceW)*WordW-1:0] words;
 
 // What the user promises: words are issued when there is room; an empty one adds nothing and stays
 // nowhere; memory answers what it was asked, and an answer stays; the unit takes a word only while
@@ -104,7 +107,7 @@ always_comb begin
   kept = '1;
   for (int unsigned k = 0; k < Most; k++) begin
     // Issued, and its result has not gone.
-    if (3'(2'(k) - result_q) < held) kept[k] = places[k] == said[k];
+    if (3'(2'(k) - result_q) < held) kept[k] = words[k*WordW +: WordW] == said[k];
   end
 end
 `MT_ASSERT(PlacesHold, kept == '1)

@@ -3,6 +3,10 @@
 // prove: StepW=3 Depth=4 LenW=3
 // steps: 4
 // cover: 12
+// with: prim/mt_sram.sv
+// see: words u_mem
+
+logic [Depth*LenW-1:0] words;
 
 // What the user promises: lengths before the run; a start, then the run.
 logic before_q;
@@ -50,7 +54,7 @@ assign is_last = 32'(which) + 1 >= 32'(count_q);
 `MT_ASSERT(NotBeyondTheLast, !running_i || 32'(step_o) < 32'(count_q))
 // Internal invariants, on which the proofs of the above rest.
 `MT_ASSERT(CountIsWritten, count_q == written_q && count_q <= PtrW'(Depth))
-`MT_ASSERT(LengthStored, 32'(which) >= 32'(count_q) || mem[which[IdxW-1:0]] == length_q)
+`MT_ASSERT(LengthStored, 32'(which) >= 32'(count_q) || words[which[IdxW-1:0]*LenW +: LenW] == length_q)
 `MT_ASSERT(FirstReadAhead, running_i || settles_q || before_q || which != '0 ||
                            count_q == '0 || next_length_q == length_q)
 `MT_ASSERT(NextReadAhead, !running_i || 32'(step_q) + 1 != 32'(which) ||

@@ -7,6 +7,10 @@
 // prove: EntryW=4 Depth=3 NumGroups=4
 // steps: 3
 // cover: 14
+// with: prim/mt_sram.sv
+// see: words u_mem
+
+logic [Depth*EntryW-1:0] words;
 
 // What the user promises. Where there are groups: entries are written when none is left to be sent, those
 // of a group one behind the other, and a doorbell that was rung stays so.
@@ -47,7 +51,7 @@ if (NumGroups == 1) begin : gen_proof_of_one
   // Internal invariants, on which the proofs of the above rest.
   `MT_ASSERT(CountIsWritten, count_q == written_q && count_q <= PtrW'(Depth))
   `MT_ASSERT(NextIsPopped, gen_one.next_q == popped_q + PtrW'(valid_o))
-  `MT_ASSERT(EntryStored, which >= count_q || mem[which[IdxW-1:0]] == written_entry_q)
+  `MT_ASSERT(EntryStored, which >= count_q || words[which[IdxW-1:0]*EntryW +: EntryW] == written_entry_q)
   `MT_COVER(LastAgain, full_o && popped_q == PtrW'(Depth - 1) && which == popped_q && valid_o &&
                        !parity_error_o)
 end else begin : gen_proof_of_groups
@@ -86,7 +90,7 @@ end else begin : gen_proof_of_groups
              && gen_groups.ends[whose] <= written_q && count_q <= written_q))
   `MT_ASSERT(GroupWritten, written_q <= PtrW'(Depth))
   `MT_ASSERT(GroupStored, which >= count_q ||
-             mem[IdxW'(gen_groups.begins[whose] + which)] == written_entry_q)
+             words[IdxW'(gen_groups.begins[whose] + which)*EntryW +: EntryW] == written_entry_q)
   `MT_ASSERT(GroupBegun, gen_groups.begun_q[whose] == (popped_q != '0))
   `MT_ASSERT(GroupNext, popped_q == '0 || gen_groups.nexts[whose] == gen_groups.begins[whose] + popped_q)
   `MT_ASSERT(GroupPopped, popped_q <= count_q && (!gen_groups.left_q[whose] || popped_q < count_q))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: prim/mt_onehot.sv prim/mt_prio_enc.sv prim/mt_rr_arb.sv prim/mt_crc32c.sv net/mt_retry_tx.sv net/mt_retry_rx.sv
+// with: prim/mt_onehot.sv prim/mt_prio_enc.sv prim/mt_rr_arb.sv prim/mt_crc32c.sv prim/mt_sram.sv net/mt_retry_tx.sv net/mt_retry_rx.sv
 // prove: Latency=1 Depth=4
 // prove: Latency=2 Depth=8
 // bounded: 14

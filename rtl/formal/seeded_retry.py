@@ -14,7 +14,7 @@ MUTATIONS = [
     ('retry_link', 'Latency=1 Depth=4', [
         (TX, 'good = word_valid_i && word_i[WordW-1 -: 32] == word_crc', 'good = word_valid_i', 'PlacesConserved'),
         (TX, "!valid_i && out_q != '0", "!valid_i && 1'b0", 'EverythingComes'),
-        (TX, 'again ? mem[send_q[PtrW-1:0]]', 'again ? mem[head_q[PtrW-1:0]]', 'InOrder'),
+        (TX, '.rd_addr_i(send_q[PtrW-1:0])', '.rd_addr_i(head_q[PtrW-1:0])', 'InOrder'),
         (TX, 'if (gives[v]) given_q', "if (1'b0) given_q", 'PlacesConserved'),
         (TX, "seen = good && 32'(vc) == v ? count", "seen = 32'(vc) == v ? count", 'PlacesConserved'),
         (RX, 'good = frame_valid_i && frame_i[FrameW-1 -: 32] == frame_crc', 'good = frame_valid_i', 'NoneIsMade'),

@@ -40,32 +40,38 @@ module mt_axi4_pending #(
   endfunction
 
   // Since reset, modulo 2^CountW: those that are not the same in both are on their way.
-  logic [CountW-1:0] added [1 << HashW];
-  logic [CountW-1:0] written [1 << HashW];
   logic [HashW:0] clear_q;
   logic [HashW-1:0] add, done;
   assign ready_o = clear_q[HashW];
   assign add = place_of(add_addr_i);
   assign done = place_of(done_addr_i);
-  assign full_o = CountW'(added[add] - written[add]) == '1;
+  // Read where one is added, where one is done, and of all looks.
+  localparam int unsigned R = 2 + NumLooks;
+  logic [R*HashW-1:0] places;
+  logic [R*CountW-1:0] added, written;
+  assign places[0 +: 2*HashW] = {done, add};
+  mt_sram #(.Width(CountW), .Depth(1 << HashW), .NumRead(R)) u_added (
+    .wr_clk_i(clk_i), .wr_en_i(!ready_o || add_i), .wr_addr_i(ready_o ? add : clear_q[HashW-1:0]),
+    .wr_data_i(ready_o ? added[0 +: CountW] + CountW'(1) : '0), .rd_clk_i(clk_i), .rd_en_i({R{1'b1}}),
+    .rd_addr_i(places), .rd_data_o(added));
+  mt_sram #(.Width(CountW), .Depth(1 << HashW), .NumRead(R)) u_written (
+    .wr_clk_i(clk_i), .wr_en_i(!ready_o || done_i), .wr_addr_i(ready_o ? done : clear_q[HashW-1:0]),
+    .wr_data_i(ready_o ? written[CountW +: CountW] + CountW'(1) : '0), .rd_clk_i(clk_i), .rd_en_i({R{1'b1}}),
+    .rd_addr_i(places), .rd_data_o(written));
+  assign full_o = CountW'(added[0 +: CountW] - written[0 +: CountW]) == '1;
   for (genvar i = 0; i < NumLooks; i++) begin : gen_look
-    logic [HashW-1:0] place;
-    assign place = place_of(look_addr_i[i*A +: A]);
-    assign pending_o[i] = added[place] != written[place];
+    assign places[(2+i)*HashW +: HashW] = place_of(look_addr_i[i*A +: A]);
+    assign pending_o[i] = added[(2+i)*CountW +: CountW] != written[(2+i)*CountW +: CountW];
   end
 
   always_ff @(posedge clk_i) begin
-    if (!ready_o) added[clear_q[HashW-1:0]] <= '0;
-    else if (add_i) added[add] <= added[add] + CountW'(1);
-    if (!ready_o) written[clear_q[HashW-1:0]] <= '0;
-    else if (done_i) written[done] <= written[done] + CountW'(1);
     if (!rst_ni) clear_q <= '0;
     else if (!ready_o) clear_q <= clear_q + (HashW + 1)'(1);
   end
 
   `MT_ASSERT(CountsFit, !add_i || (ready_o && !full_o))
   logic [CountW-1:0] pending;
-  assign pending = added[done] - written[done];
+  assign pending = added[CountW +: CountW] - written[CountW +: CountW];
   `MT_ASSERT(WrittenWasAdded, !done_i || (ready_o && pending != '0))
 
 endmodule

@@ -15,6 +15,7 @@ module mt_net_rank #(
   parameter int unsigned EnRetry = 0,
   // As of mt_node.
   parameter int unsigned DirectPorts = 0,
+  parameter int unsigned EnLinkClock = 0,
   // As of mt_ni: words that wait for memory.
   parameter int unsigned SendWords = mt_pkg::SendWords,
   parameter int unsigned AddWords = mt_pkg::AddWords,
@@ -30,6 +31,8 @@ module mt_net_rank #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+  input  logic link_clk_i,
+  input  logic link_rst_ni,
   input  logic [31:0] handle_i,
 
   // Registers, from mt_net_axil.
@@ -152,9 +155,9 @@ module mt_net_rank #(
   mt_node #(
     .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW),
     .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters), .EnRetry(EnRetry), .DirectPorts(DirectPorts),
-    .SendWords(SendWords), .AddWords(AddWords)
+    .EnLinkClock(EnLinkClock), .SendWords(SendWords), .AddWords(AddWords)
   ) u_node (
-    .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
+    .clk_i, .rst_ni, .link_clk_i, .link_rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
     .s_axil_awaddr_i(awaddr_i), .s_axil_awprot_i('0), .s_axil_wvalid_i(wvalid_i),
     .s_axil_wready_o(unused_wready), .s_axil_wdata_i(wdata_i), .s_axil_wstrb_i(wstrb_i),
     .s_axil_bvalid_o(bvalid_o), .s_axil_bready_i(1'b1), .s_axil_bresp_o(bresp_o),

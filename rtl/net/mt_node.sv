@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node of a network: an interface and its router, a port of the interface for each link.
+// A node of a network: an interface and its router, a port of the interface for each link. With EnLinkClock
+// its links have a clock of their own; all else, memory and registers too, is at clk_i.
 module mt_node #(
   // Links, and so ports of the interface.
   parameter int unsigned NumPorts = mt_pkg::NumPorts,
@@ -51,6 +52,10 @@ module mt_node #(
   parameter int unsigned AddWords = mt_pkg::AddWords,
   // Places of each virtual channel; a power of two.
   parameter int unsigned Depth = mt_pkg::VcDepth,
+  // 1: links at link_clk_i, and flits of each that may have arrived and not yet be in the router; a power of
+  // two (mt_link_cross).
+  parameter int unsigned EnLinkClock = 0,
+  parameter int unsigned LinkRxDepth = NumVc * Depth,
   localparam int unsigned P = NumPorts,
   localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned F = mt_pkg::FlitW,
@@ -61,6 +66,9 @@ module mt_node #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+  // With EnLinkClock: clock and reset of the links. Both resets come together (mt_reset_sync).
+  input  logic link_clk_i,
+  input  logic link_rst_ni,
 
   // Registers.
   input  logic        s_axil_awvalid_i,
@@ -152,6 +160,10 @@ module mt_node #(
   logic [P-1:0] in_valid, in_credit, out_valid, out_ready, credit_over;
   logic [P*VcW-1:0] in_vc, in_credit_vc, unused_out_vc;
   logic [P*F-1:0] in_flit, out_flit;
+  // Links, at the clock of the router.
+  logic [P-1:0] from_valid, from_credit, to_valid, to_credit, to_ready, to_dead, from_over;
+  logic [P*VcW-1:0] from_vc, from_credit_vc, to_vc, to_credit_vc;
+  logic [P*F-1:0] from_flit, to_flit;
   logic load;
   logic [CreditW-1:0] places;
 
@@ -173,7 +185,7 @@ module mt_node #(
     .valid_o(in_valid), .vc_o(in_vc), .flit_o(in_flit),
     .credit_valid_i(in_credit), .credit_vc_i(in_credit_vc),
     .valid_i(out_valid), .flit_i(out_flit), .ready_o(out_ready),
-    .credit_over_i(credit_over != '0), .link_dead_i(EnRetry != 0 && link_dead_i != '0), .load_o(load), .places_o(places),
+    .credit_over_i((credit_over | from_over) != '0), .link_dead_i(EnRetry != 0 && to_dead != '0), .load_o(load), .places_o(places),
     .tx_req_tvalid_o, .tx_req_tready_i, .tx_req_tdata_o, .tx_tvalid_i, .tx_tready_o, .tx_tdata_i,
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
     .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
@@ -183,17 +195,28 @@ module mt_node #(
     .trace_rx_turn_o, .trace_rx_pos_o, .trace_taken_o, .trace_taken_piece_o, .trace_step_o);
 
   mt_router #(
-    .NumLinks(P), .NumLocal(P), .NumVc(NumVc), .Depth(Depth), .CreditW(CreditW), .EnRetry(EnRetry),
-    .DirectPorts(DirectPorts)
+    .NumLinks(P), .NumLocal(P), .NumVc(NumVc), .Depth(Depth), .CreditW(CreditW),
+    .EnRetry(EnRetry != 0 || EnLinkClock != 0 ? 1 : 0), .DirectPorts(DirectPorts)
   ) u_router (
     .clk_i, .rst_ni, .load_i(load), .places_i(places),
-    .valid_i({in_valid, link_valid_i}), .vc_i({in_vc, link_vc_i}),
-    .flit_i({in_flit, link_flit_i}),
-    .credit_valid_o({in_credit, link_credit_valid_o}),
-    .credit_vc_o({in_credit_vc, link_credit_vc_o}),
-    .valid_o({out_valid, link_valid_o}), .vc_o({unused_out_vc, link_vc_o}),
-    .flit_o({out_flit, link_flit_o}),
-    .credit_valid_i(link_credit_valid_i), .credit_vc_i(link_credit_vc_i), .link_ready_i,
+    .valid_i({in_valid, from_valid}), .vc_i({in_vc, from_vc}),
+    .flit_i({in_flit, from_flit}),
+    .credit_valid_o({in_credit, from_credit}),
+    .credit_vc_o({in_credit_vc, from_credit_vc}),
+    .valid_o({out_valid, to_valid}), .vc_o({unused_out_vc, to_vc}),
+    .flit_o({out_flit, to_flit}),
+    .credit_valid_i(to_credit), .credit_vc_i(to_credit_vc), .link_ready_i(to_ready),
     .ready_i(out_ready), .credit_over_o(credit_over));
+
+  mt_link_clocks #(
+    .NumLinks(P), .EnLinkClock(EnLinkClock), .NumVc(NumVc), .CreditW(CreditW), .RxDepth(LinkRxDepth),
+    .EnRetry(EnRetry)
+  ) u_links (
+    .clk_i, .rst_ni, .valid_i(to_valid), .vc_i(to_vc), .flit_i(to_flit), .ready_o(to_ready),
+    .credit_valid_o(to_credit), .credit_vc_o(to_credit_vc), .valid_o(from_valid), .vc_o(from_vc),
+    .flit_o(from_flit), .credit_valid_i(from_credit), .credit_vc_i(from_credit_vc), .dead_o(to_dead),
+    .over_o(from_over), .link_clk_i, .link_rst_ni, .link_valid_o, .link_vc_o, .link_flit_o, .link_ready_i,
+    .link_credit_valid_i, .link_credit_vc_i, .link_valid_i, .link_vc_i, .link_flit_i, .link_credit_valid_o,
+    .link_credit_vc_o, .link_dead_i);
 
 endmodule

@@ -70,16 +70,17 @@ module mt_retry_tx #(
   assign probe = !rewind && send_q == head_q && !valid_i && out_q != '0;
   assign send = rewind ? ack : send_q + SeqW'(again || pass);
 
-  logic [Width-1:0] mem [Depth];
-  logic [Width-1:0] data;
+  logic [Width-1:0] kept, data;
+  mt_sram #(.Width(Width), .Depth(Depth)) u_kept (
+    .wr_clk_i(clk_i), .wr_en_i(valid_i), .wr_addr_i(head_q[PtrW-1:0]), .wr_data_i(data_i),
+    .rd_clk_i(clk_i), .rd_en_i(again), .rd_addr_i(send_q[PtrW-1:0]), .rd_data_o(kept));
   logic [FrameW-33:0] body;
   logic [31:0] frame_crc;
-  assign data = again ? mem[send_q[PtrW-1:0]] : pass ? data_i : '0;
+  assign data = again ? kept : pass ? data_i : '0;
   assign body = {probe, round_q, send_q, data};
   mt_crc32c #(.Width(FrameW - 32)) u_frame_crc (.data_i(body), .crc_o(frame_crc));
 
   always_ff @(posedge clk_i) begin
-    if (valid_i) mem[head_q[PtrW-1:0]] <= data_i;
     if (again || pass || probe) frame_o <= {frame_crc, body};
   end
 

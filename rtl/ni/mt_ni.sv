@@ -208,10 +208,8 @@ module mt_ni #(
   assign irq_o = finished_q || failed;
 
   // Where each uniform chunk starts: counted while arming, so that nothing is multiplied.
-  logic [mt_pkg::StartW-1:0] starts [1 << PieceW];
   logic [mt_pkg::StartW-1:0] next_start_q;
   always_ff @(posedge clk_i) begin
-    if (arming_q) starts[clear_piece_q] <= next_start_q;
     if (arm) next_start_q <= '0;
     else if (arming_q) next_start_q <= next_start_q + size;
   end
@@ -244,10 +242,13 @@ module mt_ni #(
 
   // ---- Scoreboard.
   logic [P*PieceW-1:0] tx_piece, rx_piece, taken_piece;
-  logic [P*CntW-1:0] tx_taken, rx_taken, rx_sent, rx_claimed, rx_turn;
-  logic [P-1:0] tx_sent, rx_claim, taken;
+  logic [P*mt_pkg::StartW-1:0] starts;
+  mt_sram #(.Width(mt_pkg::StartW), .Depth(1 << PieceW), .NumRead(P)) u_starts (
+    .wr_clk_i(clk_i), .wr_en_i(arming_q), .wr_addr_i(clear_piece_q), .wr_data_i(next_start_q),
+    .rd_clk_i(clk_i), .rd_en_i({P{1'b1}}), .rd_addr_i(tx_piece), .rd_data_o(starts));
+  logic [P*CntW-1:0] tx_taken, rx_taken, rx_sent, rx_claimed, rx_turn, wrote_turn;
+  logic [P-1:0] tx_sent, rx_claim, taken, came, came_gather, tx_gather;
   localparam int unsigned GroupIdxW = GroupW > 0 ? GroupW : 1, PlaceW = GroupW + PieceW;
-  logic [P-1:0] came, came_gather, tx_gather;
   logic [P*PlaceW-1:0] came_place;
   logic [P*mt_pkg::SrcW-1:0] came_count, tx_count;
   logic [P*GroupIdxW-1:0] tx_group, taken_group;
@@ -262,7 +263,6 @@ module mt_ni #(
   logic [P-1:0] wrote_valid, corrupt, length_error, piece_error, duplicate, parked_full, header;
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
-  logic [P*CntW-1:0] wrote_turn;
   logic [P-1:0] unit_ask, unit_go, unit_ready, unit_take, unit_valid, unit_copy, unit_done;
   logic [P*D-1:0] unit_a, unit_b, unit_result;
   // A collective that has failed is over, even if its errors are cleared: words are missing.
@@ -292,7 +292,7 @@ module mt_ni #(
       .CreditW(CreditW), .LongRoutes(LongRoutes), .EnPackets(EnPackets), .EnLosses(EnLosses), .MaxOutstanding(SendWords)
     ) u_tx (
       .clk_i, .rst_ni, .rank_i(rank), .wide_i(wide), .packets_i(packets), .packet_flits_i(packet_flits),
-      .vc_mask_i(vc_mask), .uniform_i(uniform), .size_i(size), .start_i(starts[tx_piece[p*PieceW +: PieceW]]),
+      .vc_mask_i(vc_mask), .uniform_i(uniform), .size_i(size), .start_i(starts[p*mt_pkg::StartW +: mt_pkg::StartW]),
       .pieces_i(pieces[PieceOfFlowW:0]), .load_i(load_o), .places_i(places_o), .running_i(running_q && !halt),
       .rewind_i(arm || go), .entry_valid_i(entry_valid[p]), .entry_error_i(parity_error[p]), .entry_i(next_entry),
       .entry_pop_o(pop), .route_o(route_number[p*RouteW +: RouteW]), .takes_route_o(takes_route[p]),

@@ -268,13 +268,13 @@ module mt_rx_port #(
   logic [LenW-1:0] started_len;
   assign started_len = cuts ? reach : seen.len;
   if (EnPackets != 0) begin : gen_claims
-    logic [LenW-1:0] claims [1 << PieceW];
-    assign claimed_words = claims[seen.piece[PieceW-1:0]];
+    logic [LenW-1:0] claim;
+    assign claim = seen.last && !cuts ? '0 : seen.offset + started_len;
+    mt_sram #(.Width(LenW), .Depth(1 << PieceW)) u_claims (
+      .wr_clk_i(clk_i), .wr_en_i(clear_i || starts),
+      .wr_addr_i(clear_i ? clear_piece_i : seen.piece[PieceW-1:0]), .wr_data_i(clear_i ? '0 : claim),
+      .rd_clk_i(clk_i), .rd_en_i(1'b1), .rd_addr_i(seen.piece[PieceW-1:0]), .rd_data_o(claimed_words));
     assign claimed_or_one = claimed_words == '0 ? '1 : claimed_words;
-    always_ff @(posedge clk_i) begin
-      if (clear_i) claims[clear_piece_i] <= '0;
-      else if (starts) claims[seen.piece[PieceW-1:0]] <= seen.last && !cuts ? '0 : seen.offset + started_len;
-    end
   end else begin : gen_no_claims
     assign claimed_words = '0;
     assign claimed_or_one = '1;

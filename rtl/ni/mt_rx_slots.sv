@@ -44,10 +44,9 @@ module mt_rx_slots #(
   `MT_WORM_T(PieceW, CntW)
 
   logic [ParkSlots-1:0] slot_q;   // in use
-  // Plain words: yosys takes an array of a structure of its own module for one structure.
-  logic [WormW-1:0] slots [ParkSlots];
   logic [SlotW-1:0] last_slot_q;  // parked last
   logic last_slot_valid_q;        // and not started
+  logic [WormW-1:0] last;
   logic live_slot_q;              // the flits that arrive are for it
 
   logic [ParkSlots-1:0] unused_chosen, unused_free;
@@ -56,7 +55,6 @@ module mt_rx_slots #(
   mt_rr_arb #(.N(ParkSlots)) u_slot (
     .clk_i, .rst_ni, .req_i(`MT_WORK(looks_o) ? slot_q : '0),
     .en_i(looks_o && next_i), .gnt_o(unused_chosen), .gnt_idx_o(slot_idx));
-  assign worm_o = slots[slot_idx];
   assign live_o = live_slot_q && in_worm_i && last_slot_q == slot_idx;
 
   // A header is parked behind the slot parked last, or in a free one.
@@ -74,7 +72,7 @@ module mt_rx_slots #(
     to_park = '0;
     full_o = 1'b0;
     if (`MT_WORK(parks_i)) begin
-      parked_last = slots[last_slot_q];
+      parked_last = last;
       joins = EnPackets != 0 && last_slot_valid_q && parked_last.piece == arriving.piece
               && parked_last.turn == arriving.turn
               && parked_last.offset + parked_last.len == arriving.offset;
@@ -91,16 +89,16 @@ module mt_rx_slots #(
   always_comb begin
     rest_of_slot = '0;
     if (`MT_WORK(cuts_i)) begin
-      rest_of_slot = slots[slot_idx];
+      rest_of_slot = worm_o;
       rest_of_slot.offset = cut_at_i;
       rest_of_slot.len = rest_of_slot.len - cut_words_i;
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (parks_i) slots[park_idx] <= to_park;
-    else if (starts_i && cuts_i) slots[slot_idx] <= rest_of_slot;
-  end
+  mt_sram #(.Width(WormW), .Depth(ParkSlots), .NumRead(2)) u_slots (
+    .wr_clk_i(clk_i), .wr_en_i(parks_i || (starts_i && cuts_i)), .wr_addr_i(parks_i ? park_idx : slot_idx),
+    .wr_data_i(parks_i ? to_park : rest_of_slot), .rd_clk_i(clk_i), .rd_en_i({parks_i, 1'b1}),
+    .rd_addr_i({last_slot_q, slot_idx}), .rd_data_o({last, worm_o}));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin

@@ -126,14 +126,13 @@ module mt_rx_words #(
 
   // What belongs to each word stays here until it is written.
   localparam int unsigned PlaceW = $clog2(MaxOutstanding + Latency);
-  logic [WordW-1:0] places [1 << PlaceW];
   logic [PlaceW-1:0] issue_q, done_q;
   word_t done;
-  assign done = places[done_q];
+  mt_sram #(.Width(WordW), .Depth(1 << PlaceW)) u_places (
+    .wr_clk_i(clk_i), .wr_en_i(issue_i), .wr_addr_i(issue_q),
+    .wr_data_i({ends_i, empty_i, lanes_i, addr_i, piece_i, turn_i, count_i, finish_i}),
+    .rd_clk_i(clk_i), .rd_en_i(1'b1), .rd_addr_i(done_q), .rd_data_o(done));
   always_ff @(posedge clk_i) begin
-    if (issue_i) begin
-      places[issue_q] <= {ends_i, empty_i, lanes_i, addr_i, piece_i, turn_i, count_i, finish_i};
-    end
     if (!rst_ni) begin
       issue_q <= '0;
       done_q <= '0;

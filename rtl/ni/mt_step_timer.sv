@@ -34,7 +34,6 @@ module mt_step_timer #(
   localparam int unsigned PtrW = $clog2(Depth + 1);
   localparam int unsigned IdxW = Depth > 1 ? $clog2(Depth) : 1;
 
-  logic [LenW-1:0] mem [Depth];
   logic [PtrW-1:0] written_q;
   logic [StepW-1:0] step_q;
   logic [LenW-1:0] left_q;         // cycles, with this one
@@ -56,10 +55,9 @@ module mt_step_timer #(
     else if (running_i) read = IdxW'(step_o + StepW'(1));
   end
 
-  always_ff @(posedge clk_i) begin
-    if (write_i && !full_o) mem[written_q[IdxW-1:0]] <= length_i;
-    next_length_q <= mem[read];
-  end
+  mt_sram #(.Width(LenW), .Depth(Depth), .Registered(1)) u_mem (
+    .wr_clk_i(clk_i), .wr_en_i(write_i && !full_o), .wr_addr_i(written_q[IdxW-1:0]), .wr_data_i(length_i),
+    .rd_clk_i(clk_i), .rd_en_i(1'b1), .rd_addr_i(read), .rd_data_o(next_length_q));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -45,16 +45,14 @@ module mt_table #(
   localparam int unsigned PtrW = $clog2(Depth + 1);
   localparam int unsigned IdxW = Depth > 1 ? $clog2(Depth) : 1;
 
-  logic [EntryW-1:0] mem [Depth];
   logic [PtrW-1:0] written_q;
   logic load;               // an entry comes to hand:
   logic [IdxW-1:0] number;  // this one
 
   assign full_o = written_q == PtrW'(Depth);
-  always_ff @(posedge clk_i) begin
-    if (write_i && !full_o) mem[written_q[IdxW-1:0]] <= entry_i;
-    if (load) entry_o <= mem[number];
-  end
+  mt_sram #(.Width(EntryW), .Depth(Depth), .Registered(1)) u_mem (
+    .wr_clk_i(clk_i), .wr_en_i(write_i && !full_o), .wr_addr_i(written_q[IdxW-1:0]), .wr_data_i(entry_i),
+    .rd_clk_i(clk_i), .rd_en_i(load), .rd_addr_i(number), .rd_data_o(entry_o));
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
       written_q <= '0;

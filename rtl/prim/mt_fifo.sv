@@ -35,10 +35,10 @@ module mt_fifo #(
     $fatal(1, "mt_fifo: Depth and Width are at least 1");
   end
 
-  logic [Width-1:0] mem [Depth];
   logic [PtrW-1:0] write_q, read_q;
   logic [LevelW-1:0] level_q;
   logic empty, pass, push, pop;
+  logic [Width-1:0] front;
 
   assign empty = level_q == '0;
   assign pass = Bypass != 0 && empty;
@@ -47,12 +47,12 @@ module mt_fifo #(
 
   assign in_ready_o = level_q != LevelW'(Depth);
   assign out_valid_o = !empty || (pass && in_valid_i);
-  assign out_data_o = pass ? in_data_i : mem[read_q];
+  assign out_data_o = pass ? in_data_i : front;
   assign level_o = level_q;
 
-  always_ff @(posedge clk_i) begin
-    if (push) mem[write_q] <= in_data_i;
-  end
+  mt_sram #(.Width(Width), .Depth(Depth)) u_mem (
+    .wr_clk_i(clk_i), .wr_en_i(push), .wr_addr_i(write_q), .wr_data_i(in_data_i),
+    .rd_clk_i(clk_i), .rd_en_i(1'b1), .rd_addr_i(read_q), .rd_data_o(front));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

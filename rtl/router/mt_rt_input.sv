@@ -46,13 +46,13 @@ module mt_rt_input #(
 );
 
   localparam int unsigned PtrW = $clog2(Depth);
+  localparam int unsigned AddrW = $clog2(NumVc * Depth);
   localparam int unsigned PortW = mt_pkg::HopPortW;
 
   `MT_BIP_SIGNALS
 
-  logic [mt_pkg::FlitBits-1:0] mem [NumVc*Depth];
   logic [PtrW-1:0] rd_q [NumVc];
-  logic [PtrW-1:0] wr_q [NumVc];
+  (* mem2reg *) logic [PtrW-1:0] wr_q [NumVc];  // registers, and no memory
   logic [PtrW:0] count_q [NumVc];
   logic [NumVc-1:0] stored_q;  // count_q != 0
 
@@ -65,7 +65,13 @@ module mt_rt_input #(
   assign has = stored_q | (valid_i ? NumVc'(1) << vc_i : '0);
 
   // What each virtual channel wants.
-  logic [NumVc-1:0] can;
+  logic [NumVc-1:0] can, looks;
+  logic [NumVc*AddrW-1:0] fronts;
+  logic [NumVc*mt_pkg::FlitBits-1:0] old_front;  // of each, if it is stored and asks where to go
+  assign looks = stored_q & ~routed_q;
+  always_comb begin
+    for (int unsigned v = 0; v < NumVc; v++) fronts[v*AddrW +: AddrW] = AddrW'({VcW'(v), rd_q[v]});
+  end
   logic [NumVc*PortW-1:0] want_port;
   logic [NumVc*VcW-1:0] want_vc;
 
@@ -95,7 +101,7 @@ module mt_rt_input #(
           if (routed_q[v]) begin
             can[v] = has[v] && out_has_i[32'(port) * NumVc + 32'(to_q[v])];
           end else begin
-            hop = stored_q[v] ? mem[{VcW'(v), rd_q[v]}][mt_pkg::HopW-1:0]
+            hop = stored_q[v] ? old_front[v*mt_pkg::FlitBits +: mt_pkg::HopW]
                               : flit_i[mt_pkg::HopW-1:0];
             port = hop[PortW-1:0];
             mask = hop[PortW +: NumVc];
@@ -127,6 +133,7 @@ module mt_rt_input #(
 
   // The flit itself. A header leaves without the hop that it has just taken.
   mt_pkg::flit_t flit;
+  logic [mt_pkg::FlitBits-1:0] stored;  // of vc, if it is stored
   logic is_header;
   logic [mt_pkg::DataW-1:0] old_data, new_data;
   logic [mt_pkg::ParityW-1:0] changes;
@@ -142,7 +149,7 @@ module mt_rt_input #(
     if (`MT_WORK(req_o)) begin
       req_port_o = want_port[vc*PortW +: PortW];
       req_vc_o = want_vc[vc*VcW +: VcW];
-      flit = stored_q[vc] ? mt_pkg::FlitW'(mem[{vc, rd_q[vc]}]) : flit_i;
+      flit = stored_q[vc] ? mt_pkg::FlitW'(stored) : flit_i;
       is_header = !routed_q[vc];
       if (is_header) begin
         old_data = flit.data;
@@ -164,9 +171,12 @@ module mt_rt_input #(
   logic push, pop;
   assign pop = grant_i && stored_q[vc];
   assign push = valid_i && !(grant_i && !stored_q[vc]);
+  mt_sram #(.Width(mt_pkg::FlitBits), .Depth(NumVc * Depth), .NumRead(NumVc + 1)) u_mem (
+    .wr_clk_i(clk_i), .wr_en_i(push), .wr_addr_i(AddrW'({vc_i, wr_q[vc_i]})),
+    .wr_data_i(flit_i[mt_pkg::FlitBits-1:0]), .rd_clk_i(clk_i), .rd_en_i({req_o, looks}),
+    .rd_addr_i({AddrW'({vc, rd_q[vc]}), fronts}), .rd_data_o({stored, old_front}));
 
   always_ff @(posedge clk_i) begin
-    if (push) mem[{vc_i, wr_q[vc_i]}] <= flit_i[mt_pkg::FlitBits-1:0];
     if (grant_i) begin
       port_q[vc] <= req_port_o;
       to_q[vc] <= req_vc_o;

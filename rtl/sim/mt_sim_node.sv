@@ -177,7 +177,7 @@ module mt_sim_node #(
 
   mt_node #(
     .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnRetry(1), .DirectPorts(DirectPorts), .NumGroups(NumGroups), .ParkSlots(ParkSlots), .SendWords(SendWords), .AddWords(AddWords)) u_node (
-    .clk_i, .rst_ni(rst_nq),
+    .clk_i, .rst_ni(rst_nq), .link_clk_i(1'b0), .link_rst_ni(1'b0),
     .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_awprot_i, .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
     .s_axil_wdata_i(s_axil_wdata_q), .s_axil_wstrb_i(s_axil_wstrb_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_bresp_o, .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,
     .s_axil_araddr_i(s_axil_araddr_q), .s_axil_arprot_i, .s_axil_rvalid_o, .s_axil_rready_i(s_axil_rready_q), .s_axil_rdata_o, .s_axil_rresp_o, .irq_o, .over_o,

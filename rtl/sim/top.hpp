@@ -19,17 +19,27 @@
 
 namespace multitree::rtl {
 
+/// A clock of the links, beside that of the nodes, which has an edge at every multiple of `core`.
+struct LinkClock {
+  std::uint64_t core = 1;   ///< period of the nodes' clock
+  std::uint64_t link = 0;   ///< period of the links', in the same unit; 0: they have none
+  std::uint64_t first = 0;  ///< its first edge
+};
+
 /// \tparam Model the verilated class.
 template <typename Model>
 class Top : public Hardware {
  public:
-  /// \pre The model was made for this topology.
-  Top(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes)
+  /// \pre The model was made for this topology; with a clock of the links it has EnLinkClock.
+  Top(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
+      const LinkClock& clock = {})
       : ranks_(topology.num_ranks()),
         context_(std::make_unique<VerilatedContext>()),
         model_(std::make_unique<Model>(context_.get(), "top")),
         sent_(topology.num_links()),
-        traces_(ranks_) {
+        traces_(ranks_),
+        clock_(clock),
+        next_link_(clock.first) {
     const nic::Wiring wiring = nic::wire(topology, parameters);
     most_ports_ = wiring.most_ports;
     rx_traces_.resize(std::size_t{ranks_} * most_ports_);
@@ -46,9 +56,10 @@ class Top : public Hardware {
     m.s_axil_bready_i = m.s_axil_rready_i = 1;
     m.s_axil_awprot_i = m.s_axil_arprot_i = 0;
     m.s_axil_wstrb_i = 0xf;
-    m.rst_ni = 0;
-    for (std::uint32_t c = 0; c < kResetCycles; ++c) tick();
-    m.rst_ni = 1;
+    m.rst_ni = m.link_rst_ni = 0;
+    const std::uint64_t link_cycles = clock_.link / clock_.core + 1;
+    for (std::uint64_t c = 0; c < kResetCycles * link_cycles; ++c) tick();
+    m.rst_ni = m.link_rst_ni = 1;
     const std::vector<RegisterWrite> places{{reg::kPlaces, parameters.buffer_flits}};
     write(std::vector(ranks_, places));
   }
@@ -90,12 +101,29 @@ class Top : public Hardware {
   [[nodiscard]] std::vector<std::uint32_t> ports() const override { return ports_; }
 
   void tick() override {
+    const bool has_links = clock_.link != 0;
+    const std::uint64_t edge = ticks_++ * clock_.core;
+    while (has_links && next_link_ < edge) {
+      model_->link_clk_i = 1;
+      model_->eval();
+      model_->link_clk_i = 0;
+      model_->eval();
+      next_link_ += clock_.link;
+    }
     // What is seen is what was there when the edge came.
     model_->clk_i = 0;
     model_->eval();
     observe();
     model_->clk_i = 1;
+    if (has_links && next_link_ == edge) {
+      model_->link_clk_i = 1;
+      next_link_ += clock_.link;
+    }
     model_->eval();
+    if (has_links) {
+      model_->clk_i = model_->link_clk_i = 0;
+      model_->eval();
+    }
     ++cycle_;
   }
   [[nodiscard]] std::uint64_t cycle() const override { return cycle_; }
@@ -194,6 +222,9 @@ class Top : public Hardware {
   std::vector<NodeTrace> traces_;                  // [rank]
   std::vector<RxTrace> rx_traces_;                 // [rank * most_ports_ + port]
   std::uint64_t cycle_ = 0;
+  LinkClock clock_;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t next_link_ = 0;  // when the links' clock has its next edge
 };
 
 }  // namespace multitree::rtl

@@ -15,6 +15,16 @@ PORTS = 4
 FEW = tuple((channels, depth) for channels in (2, 4) for depth in (8, 512))
 ROUTER_BUFFERS = {(4, 1): FEW, (8, 0): FEW,
                   (4, 4): tuple((channels, depth) for channels in (1, 2, 4) for depth in (8, 64, 512))}
+# The two ends of a link that loses, a router between such links; links between two clocks, with places for all flits
+# that have credits, and for clocks of one frequency.
+FLIT = {"Width": 140, "NumVc": 4, "CountW": 10, "Depth": 512}
+CROSSING = {"NumVc": 4, "CreditW": 10}
+LINKS = {"link.sender": ("mt_retry_tx", FLIT), "link.receiver": ("mt_retry_rx", FLIT),
+         "link.router5.vc4.depth8": ("mt_router", {"NumLinks": 4, "NumLocal": 1, "NumVc": 4, "Depth": 8,
+                                                   "CreditW": 10, "EnRetry": 1}),
+         "crossing.all": ("mt_link_cross", {**CROSSING, "RxDepth": 2048}),
+         "crossing.few": ("mt_link_cross", {**CROSSING, "RxDepth": 16}),
+         "crossing.queue": ("mt_async_fifo", {"Width": 140, "Depth": 16})}
 # The interface of a switch of 8 links that adds int32 and copies: 256 pieces of one tree.
 ADDING = {"NumPorts": 8, "NumVc": 2, "StepW": 10, "FlowW": 1, "PieceOfFlowW": 8, "PieceW": 8, "CntW": 4,
           "RouteW": 3, "NumRoutes": 8, "TableDepth": 256, "EnLockstep": 0, "EnInt32": 1}
@@ -149,6 +159,13 @@ def links(budget, _):
     return figures(budget, names)
 
 
+def crossing(budget, _):
+    names = (("link with a place for all flits that have credits, 4 channels of 512", "crossing.all"),
+             ("link between clocks of one frequency, 16 places", "crossing.few"),
+             ("queue of 16 flits", "crossing.queue"))
+    return figures(budget, names)
+
+
 def adding(budget, _):
     names = (("switch, 8 links, 2 channels of 512", "switch8.vc2.depth512"),
              ("the same with 8 interface ports, each for its link alone", "switch8.adds.router"),
@@ -194,7 +211,7 @@ def tables_of(_, tables):
 
 
 SECTIONS = {"targets": targets, "sizes": sizes, "parts": parts, "options": options, "units": units,
-            "routers": routers, "links": links, "adding": adding, "memory-share": memory,
+            "routers": routers, "links": links, "crossing": crossing, "adding": adding, "memory-share": memory,
             "ice40": ice40, "wide": wide,
             "tables": tables_of}
 

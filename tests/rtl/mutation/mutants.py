@@ -58,7 +58,7 @@ BUGS = [
     # Tables, steps, counts.
     ('parity-stuck', 'ni/mt_table.sv', 'valid_o && ^entry_o', "valid_o && 1'b0",
      'wrong entries are sent', TABLE, 'ci'),
-    ('table-wraps', 'ni/mt_table.sv', 'if (write_i && !full_o) mem', 'if (write_i) mem',
+    ('table-wraps', 'ni/mt_table.sv', '.wr_en_i(write_i && !full_o)', '.wr_en_i(write_i)',
      'one entry too many overwrites the first', TABLE),
     ('rewind-skips', 'ni/mt_table.sv', "rewind_i) next_q <= '0;", "rewind_i) next_q <= PtrW'(1);",
      'the second run begins with the second entry', TABLE),
@@ -268,8 +268,8 @@ BUGS = [
      'a port takes what is for another', DIRECT),
     ('merge-of-others', 'router/mt_router.sv', 'granted[NumLinks] ? flit[Own]',
      'granted[0] ? flit[Own]', "a link sends the interface's flits in place of another link's", DIRECT),
-    ('credits-swapped', 'net/mt_node.sv', 'credit_valid_o({in_credit, link_credit_valid_o})',
-     'credit_valid_o({link_credit_valid_o, in_credit})', 'credits go to the wrong side', COSIM),
+    ('credits-swapped', 'net/mt_node.sv', 'credit_valid_o({in_credit, from_credit})',
+     'credit_valid_o({from_credit, in_credit})', 'credits go to the wrong side', COSIM),
     # A unit for two ports.
     ('unit-kept', 'arith/mt_unit_share.sv', 'upper_goes_first_q <= goes[0]',
      'upper_goes_first_q <= goes[1]', 'a port keeps the unit that the other asks for', SHARE, 'ci'),

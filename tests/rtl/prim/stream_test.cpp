@@ -161,7 +161,7 @@ TEST(FifoAssertions, LevelThatContradictsThePointers) {
 TEST(FifoAssertions, WordThatChangesWhileItWaits) {
   Bench<Vfifo_3> bench;
   stall(bench);
-  bench->rootp->mt_fifo__DOT__mem[0] ^= 1;
+  bench->rootp->mt_fifo__DOT__u_mem__DOT__gen_words__DOT__mem[0] ^= 1;
   bench.cycle();  // from here on at the output
   EXPECT_THROW(bench.cycle(), AssertionFailed);
 }
