@@ -16,6 +16,7 @@
 #include "algorithms/coalesced.hpp"
 #include "algorithms/combined_routes.hpp"
 #include "algorithms/cost_links_internal.hpp"
+#include "algorithms/cost_servers_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -29,27 +30,6 @@ struct Value {
   Picoseconds read = 0;
 };
 
-/// One piece of work after the other. Work that is asked for later, and could have been done in a
-/// gap before, takes the time of the gap.
-class Server {
- public:
-  /// \returns when it is done
-  Picoseconds serve(Picoseconds ready, Picoseconds work) {
-    if (ready >= free_) {
-      gaps_ += ready - free_;
-      free_ = ready + work;
-      return free_;
-    }
-    const Picoseconds found = std::min({gaps_, work, free_ - ready});
-    gaps_ -= found;
-    free_ += work - found;
-    return found < work ? free_ : ready + work;
-  }
-
- private:
-  Picoseconds free_ = 0, gaps_ = 0;
-};
-
 /// What messages wait for besides links: their sender, and processors that ranks of one host share.
 class Processors {
  public:
@@ -57,7 +37,7 @@ class Processors {
       : model_(model),
         overhead_(static_cast<Picoseconds>(model.message_overhead.picoseconds)),
         together_(model.together_percent / 100.0),
-        sender_free_(ranks, 0),
+        senders_(ranks),
         leaving_(together_ < 1 ? ranks : 0),
         last_begun_(ranks, -1),
         host_of_(ranks, kNone),
@@ -96,11 +76,13 @@ class Processors {
   Times send(const Transfer& t, const Size& size, Times ready, Sender sender, double part) {
     const Times asked = ready;
     if (overhead_ > 0) {
-      Picoseconds& free = sender_free_[index(t.src)];
-      const Picoseconds begin = std::max(ready.first, free);
-      free = begin + part * overhead_ * size.messages;
-      ready.first = begin + part * overhead_;
-      ready.last = std::max(ready.last, free);
+      Calendar& calendar = senders_[index(t.src)];
+      const Picoseconds one = part * overhead_;
+      ready.first = calendar.take(ready.first, one);
+      ready.last = std::max(ready.last, ready.first);
+      if (size.messages > 1) {
+        ready.last = std::max(ready.last, calendar.take(ready.first, one * (size.messages - 1)));
+      }
     }
     const std::size_t src = host_of_[index(t.src)], dst = host_of_[index(t.dst)];
     // The host works on the message while its sender does, not after that.
@@ -138,7 +120,7 @@ class Processors {
   const CostModel& model_;
   Picoseconds overhead_;
   double together_;
-  std::vector<Picoseconds> sender_free_;
+  std::vector<Calendar> senders_;
   std::vector<std::map<Rank, Picoseconds>> leaving_;  ///< by sender: when one to a rank began to
   std::vector<Picoseconds> last_begun_;               ///< by sender: when any began to
   std::vector<std::size_t> host_of_;
@@ -259,7 +241,7 @@ class Replay {
     for (std::size_t i = first; i < next; ++i) {
       if (size_of(i).messages > 0) starts_.emplace_back(ready(i), i);
     }
-    std::ranges::sort(starts_);
+    if (!std::ranges::is_sorted(starts_)) std::ranges::sort(starts_);
     for (const auto& [start, i] : starts_) {
       order_.push_back(i);
       left(i, links_.depart(schedule_.route(schedule_.transfers[i]), send(i), size_of(i)));

@@ -34,7 +34,8 @@ struct SharedHost {
 /// What a transfer costs beyond its links.
 struct CostModel {
   /// Time that a message occupies its sender, whatever its size (LogP's o): sends of one rank
-  /// follow each other at least so far apart. 0: links are all there is.
+  /// follow each other at least so far apart, each as soon as it is ready and the sender free.
+  /// 0: links are all there is.
   Time message_overhead{};
   /// A rank is in one at most.
   std::vector<SharedHost> hosts{};

@@ -356,7 +356,7 @@ Algorithm allreduce_optimal_algorithm() {
           .broadcast = optimal_broadcast,
           .all_reduce = optimal_all_reduce,
           .variants =
-              "segments=1|segments=4|trees=1|trees=1&segments=1|trees=2&segments=1|"
+              "segments=1|segments=4|trees=1&segments=1|trees=2&segments=1|"
               "trees=4&segments=1",
           .asks_size = true};
 }

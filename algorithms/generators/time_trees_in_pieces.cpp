@@ -68,14 +68,24 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
                               [&] { return time_trees(packing, topology, timing); });
   };
   if (message == Time{} || most.segments == 1) return make(most.segments);
-  SharedSchedule best =
-      make(std::min(most.segments, most_segments(packing, topology, bytes, message)));
-  while (timing.segments > 1) {
-    SharedSchedule coarser = make((timing.segments + 1) / 2);
-    if (coarser->time(bytes, message) > best->time(bytes, message)) break;
+  const auto is_slower = [&](const SharedSchedule& one, const SharedSchedule& other) {
+    return one->time(bytes, message) > other->time(bytes, message);
+  };
+  const std::uint32_t busy = most_segments(packing, topology, bytes, message);
+  // Where messages are the limit, the most pieces are seldom the best, and take longest to time.
+  std::uint32_t segments = busy < most.segments ? (busy + 1) / 2 : most.segments;
+  SharedSchedule best = make(segments);
+  bool is_finest_best = true;
+  while (segments > 1) {
+    SharedSchedule coarser = make((segments + 1) / 2);
+    if (is_slower(coarser, best)) break;
     best = std::move(coarser);
+    segments = (segments + 1) / 2;
+    is_finest_best = false;
   }
-  return best;
+  if (!is_finest_best || busy >= most.segments) return best;
+  SharedSchedule finest = make(busy);
+  return is_slower(best, finest) ? finest : best;
 }
 
 bool has_long_routes(const TreePacking& packing) {

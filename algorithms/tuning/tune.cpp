@@ -53,24 +53,24 @@ class Tuner {
         message_(message_cost(topology, options)),
         least_message_(options.cost.element_bytes == 0 ? options.cost.message_overhead : Time{}),
         store_(topology) {
-    result_.sizes =
-        grid_of(options.first, options.last, options.winners_only ? kRoughGridFactor : kGridFactor);
+    const bool is_rough = options.winners_only && !has_few_trees();
+    result_.sizes = grid_of(options.first, options.last, is_rough ? kRoughGridFactor : kGridFactor);
   }
 
-  /// Each algorithm as it is for each of the sizes.
+  /// Each algorithm as it is for each of the sizes. Without all times those that ask for the size
+  /// come second, for sizes at which there is something to gain.
   void add(const std::vector<std::string>& specs) {
-    std::vector<std::string> made_now;
+    std::vector<std::string> made_now, made_then;
     for (const std::string& spec : specs) {
-      const bool asks = options_.winners_only && told(spec, kWhole, message_) != spec;
-      (asks ? asking_ : made_now).push_back(spec);
+      const bool asks = !keeps_times() && told(spec, kWhole, message_) != spec;
+      (!asks ? made_now : options_.winners_only ? asking_ : made_then).push_back(spec);
     }
-    std::vector<Made> all = list_candidates(made_now, result_.sizes, kWhole, message_);
-    make_all(all);
-    bool served = true;
-    for (Made& made : all) {
-      if (served || !made.sized) served = add_made(std::move(made));
-    }
-    check_added();
+    add_all(list_candidates(made_now, result_.sizes, kWhole, message_));
+    if (made_then.empty()) return;
+    price_contenders();
+    std::vector<Made> all = list_candidates(made_then, result_.sizes, kWhole, message_);
+    std::erase_if(all, [&](const Made& made) { return is_near_least(made.bytes, 1 + kLeastGain); });
+    add_all(std::move(all));
   }
 
   TuneResult run() {
@@ -93,6 +93,22 @@ class Tuner {
 
  private:
   [[nodiscard]] bool keeps_times() const { return options_.all_times && !options_.winners_only; }
+
+  void add_all(std::vector<Made> all) {
+    make_all(all);
+    bool served = true;
+    for (Made& made : all) {
+      if (served || !made.sized) served = add_made(std::move(made));
+    }
+    check_added();
+  }
+
+  /// Whether what is there takes at most so many times what the network takes at least.
+  bool is_near_least(std::uint64_t bytes, double times) {
+    if (live_.empty() || bytes == 0) return false;
+    const Time least = least_time(priced_, collective_, root_, bytes);
+    return time(fastest(bytes), bytes).seconds() <= times * least.seconds();
+  }
 
   void make_all(std::vector<Made>& all) {
     const auto tell = [&](std::size_t over, std::string_view spec) {
@@ -165,10 +181,7 @@ class Tuner {
       const std::uint64_t bytes = result_.sizes[i];
       if (i + 1 < result_.sizes.size() && result_.sizes[i + 1] < kWhole) continue;
       if (!live_.empty()) {
-        if (!is_worth_its_time(bytes)) continue;
-        const Time least = least_time(priced_, collective_, root_, bytes);
-        const Time best = time(fastest(bytes), bytes);
-        if (best.seconds() <= kWorthMaking * least.seconds()) continue;
+        if (!is_worth_its_time(bytes) || is_near_least(bytes, kWorthMaking)) continue;
       }
       Made made{.spec = told(spec, bytes, message_),
                 .sized = i > 0,
@@ -183,10 +196,13 @@ class Tuner {
     }
   }
 
-  /// Trees of one root are few.
+  /// Of one root, which do not take long.
+  [[nodiscard]] bool has_few_trees() const {
+    return has_root(collective_) && !is_sharded(collective_);
+  }
+
   [[nodiscard]] bool is_worth_its_time(std::uint64_t bytes) const {
-    const bool few = has_root(collective_) && !is_sharded(collective_);
-    if (few || topology_.num_ranks() <= kRanksForEverySize) return true;
+    if (has_few_trees() || topology_.num_ranks() <= kRanksForEverySize) return true;
     return bytes >= kMiddling.first && bytes <= kMiddling.second;
   }
 
@@ -209,7 +225,8 @@ class Tuner {
       Time least{std::numeric_limits<decltype(Time::picoseconds)>::max()};
       for (const auto& [floor, c] : by_floor(bytes)) {
         if (floor > least) break;
-        const Time time = predict(c, bytes);
+        const Time* const known = floors_[c].known(bytes);
+        const Time time = known != nullptr ? *known : predict(c, bytes);
         priced[i].emplace_back(c, time);
         least = std::min(least, time);
       }

@@ -27,8 +27,9 @@ struct TuneOptions {
   /// the size are made for those sizes alone where they could win, and TuneCandidate::times are
   /// left empty. For starting a job.
   bool winners_only = false;
-  /// TuneCandidate::times are wanted. Without them the same is chosen, sooner: what cannot win at a
-  /// size is not priced there.
+  /// TuneCandidate::times are wanted. Without them as good a choice is made, sooner: what cannot
+  /// win at a size is not priced there, and algorithms that ask for the size are not made for one
+  /// where another is within 1% of what the network takes at least.
   bool all_times = true;
   /// Told what is being generated and what share of all is over, by one thread at a time; may be
   /// empty.

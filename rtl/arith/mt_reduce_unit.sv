@@ -16,8 +16,10 @@ module mt_reduce_unit #(
   parameter bit          EnFp32 = 1'b1,
   parameter bit          EnBf16 = 1'b1,
   parameter bit          EnFp16 = 1'b1,
-  // 0: adders. 1: a call of a C function for each flit, with the same results, in simulation only.
-  parameter int unsigned FpImpl = 0
+  // 0: adders. 1: a call of a C function for each 128 bits, with the same results, in simulation only.
+  parameter int unsigned FpImpl = 0,
+  // Bits of a flit, a multiple of 128.
+  parameter int unsigned DataW = 128
 ) (
   input  logic         clk_i,
   // Synchronous.
@@ -30,15 +32,15 @@ module mt_reduce_unit #(
   // The result is b: a gather.
   input  logic         copy_i,
   // The accumulator, from memory.
-  input  logic [127:0] a_i,
+  input  logic [DataW-1:0] a_i,
   // The arriving flit.
-  input  logic [127:0] b_i,
+  input  logic [DataW-1:0] b_i,
   output logic         valid_o,
   // Behind registers and one multiplexer; has a meaning with valid_o only.
-  output logic [127:0] r_o
+  output logic [DataW-1:0] r_o
 );
 
-  localparam int unsigned DataW = 128;
+  localparam int unsigned Words = DataW / 32;
   // What is done, {copy, dtype}; gathers and int32 need no name.
   localparam logic [2:0] AddFp32 = 3'd1;
   localparam logic [2:0] AddBf16 = 3'd2;
@@ -104,7 +106,7 @@ module mt_reduce_unit #(
         if (en_pass[s]) data_q <= gen_pass[s-1].data_q;
       end
     end else if (FpImpl == 0) begin : gen_first
-      for (genvar i = 0; i < 4; i++) begin : gen_lane
+      for (genvar i = 0; i < Words; i++) begin : gen_lane
         always_ff @(posedge clk_i) begin
           if (en_pass[0]) begin
             data_q[32*i+:32] <= (EnInt32 && !copy_i ? a_i[32*i+:32] : 32'd0) + b_i[32*i+:32];
@@ -119,7 +121,11 @@ module mt_reduce_unit #(
         if (en_pass[0]) begin : first
           bit [DataW-1:0] sum;
           sum = b_i;
-          if (!copy_i) mt_dpi_add({30'd0, dtype_i}, a_i, b_i, sum);
+          if (!copy_i) begin
+            for (int unsigned i = 0; i < DataW; i += 128) begin
+              mt_dpi_add({30'd0, dtype_i}, a_i[i +: 128], b_i[i +: 128], sum[i +: 128]);
+            end
+          end
           data_q <= sum;
         end
       end
@@ -152,7 +158,7 @@ module mt_reduce_unit #(
     wire       out_fp16 = EnFp16 && op[3*Latency];
     wire       unused_out = out_word ^ out_fp16;
 
-    for (genvar i = 0; i < 4; i++) begin : gen_word
+    for (genvar i = 0; i < Words; i++) begin : gen_word
       logic [31:0] a, b, word, sums;
       always_comb begin
         a = a_i[32*i+:32];

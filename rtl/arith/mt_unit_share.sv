@@ -71,7 +71,7 @@ module mt_unit_share #(
   logic unused_sum_valid;
   mt_reduce_unit #(
     .Latency(Latency), .EnCopy(1'b0), .EnInt32(EnInt32), .EnFp32(EnFp32), .EnBf16(EnBf16),
-    .EnFp16(EnFp16), .FpImpl(FpImpl)
+    .EnFp16(EnFp16), .FpImpl(FpImpl), .DataW(D)
   ) u_unit (
     .clk_i, .rst_ni, .en_i(en_o), .valid_i(adds != '0), .dtype_i, .copy_i(1'b0),
     .a_i(enters[1] ? a_i[D +: D] : a_i[0 +: D]), .b_i(enters[1] ? b_i[D +: D] : b_i[0 +: D]),

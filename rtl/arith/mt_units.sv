@@ -42,7 +42,7 @@ module mt_units #(
     if (N == 1) begin : gen_own
       mt_reduce_unit #(
         .Latency(Latency), .EnInt32(EnInt32), .EnFp32(EnFp32), .EnBf16(EnBf16), .EnFp16(EnFp16),
-        .FpImpl(FpImpl)
+        .FpImpl(FpImpl), .DataW(D)
       ) u_unit (
         .clk_i, .rst_ni, .en_i(ready_i[first]), .valid_i(valid_i[first]), .dtype_i,
         .copy_i(copy_i[first]), .a_i(a_i[first*D +: D]), .b_i(b_i[first*D +: D]),

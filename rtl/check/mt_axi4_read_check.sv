@@ -27,8 +27,8 @@ module mt_axi4_read_check #(
     .clk_i, .rst_ni, .valid_i(rvalid_i), .ready_i(rready_i), .data_i({rid_i, rdata_i, rresp_i}));
 
   // The last byte, from the page's first one on.
-  `MT_ASSERT(InAPage, !arvalid_i || ({1'b0, araddr_i[11:0]} + {1'b0, arlen_i, 4'b1111}) < 13'h1000)
-  `MT_ASSERT(WholeWords, !arvalid_i || araddr_i[3:0] == '0)
+  `MT_ASSERT(InAPage, !arvalid_i || 32'(araddr_i[11:0]) + (32'(arlen_i) + 1) * (D / 8) <= 4096)
+  `MT_ASSERT(WholeWords, !arvalid_i || araddr_i[mt_pkg::ByteW-1:0] == '0)
   int reads_q;  // words that are asked for, and have not come
   always_ff @(posedge clk_i) begin
     if (!rst_ni) reads_q <= 0;

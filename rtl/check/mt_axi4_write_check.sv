@@ -30,8 +30,8 @@ module mt_axi4_write_check #(
     .clk_i, .rst_ni, .valid_i(bvalid_i), .ready_i(bready_i), .data_i(bresp_i));
 
   // The last byte, from the page's first one on.
-  `MT_ASSERT(InAPage, !awvalid_i || ({1'b0, awaddr_i[11:0]} + {1'b0, awlen_i, 4'b1111}) < 13'h1000)
-  `MT_ASSERT(WholeWords, !awvalid_i || awaddr_i[3:0] == '0)
+  `MT_ASSERT(InAPage, !awvalid_i || 32'(awaddr_i[11:0]) + (32'(awlen_i) + 1) * (D / 8) <= 4096)
+  `MT_ASSERT(WholeWords, !awvalid_i || awaddr_i[mt_pkg::ByteW-1:0] == '0)
   int unanswered_q;  // bursts whose words have all gone, and whose B has not come
   always_ff @(posedge clk_i) begin
     if (!rst_ni) unanswered_q <= 0;

@@ -19,10 +19,10 @@ bind mt_rx_port mt_stream_check #(.Width(mt_pkg::DataW)) u_check_stage (
   .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(stage_tvalid_i), .ready_i(stage_tready_o),
   .data_i(stage_tdata_i));
 bind mt_rx_port mt_stream_check #(
-  .Width(mt_pkg::CountW + mt_pkg::AddrW + mt_pkg::DataW + 16)
+  .Width(mt_pkg::CountW + mt_pkg::AddrW + mt_pkg::DataW + mt_pkg::KeepW)
 ) u_check_stage_wr (
   .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(stage_wr_tvalid_o), .ready_i(stage_wr_tready_i),
   .data_i({stage_wr_tdata_o, stage_wr_tkeep_o}));
-bind mt_rx_port mt_stream_check #(.Width(mt_pkg::AddrW + mt_pkg::DataW + 16)) u_check_res (
+bind mt_rx_port mt_stream_check #(.Width(mt_pkg::AddrW + mt_pkg::DataW + mt_pkg::KeepW)) u_check_res (
   .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(res_tvalid_o), .ready_i(res_tready_i),
   .data_i({res_taddr_o, res_tdata_o, res_tkeep_o}));

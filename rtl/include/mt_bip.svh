@@ -20,7 +20,8 @@
 // parity = that of bits.
 `define MT_BIP(parity, bits) \
   bip_of = bits; \
-  bip_fold = bip_of[63:0] ^ bip_of[127:64] ^ {62'b0, bip_of[129:128]}; \
+  for (int unsigned w = 128; w < mt_pkg::DataW; w += 128) bip_of[127:0] = bip_of[127:0] ^ bip_of[w +: 128]; \
+  bip_fold = bip_of[63:0] ^ bip_of[127:64] ^ {62'b0, bip_of[mt_pkg::DataW+1:mt_pkg::DataW]}; \
   bip_fold32 = bip_fold[31:0] ^ bip_fold[63:32]; \
   bip_fold16 = bip_fold32[15:0] ^ bip_fold32[31:16]; \
   parity = bip_fold16[7:0] ^ bip_fold16[15:8];

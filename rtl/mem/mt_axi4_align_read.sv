@@ -7,7 +7,8 @@ module mt_axi4_align_read #(
   parameter int unsigned Words = 4,
   parameter int unsigned Requests = 64,
   localparam int unsigned A = AxiAddrW,
-  localparam int unsigned D = mt_pkg::DataW
+  localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned B = mt_pkg::ByteW
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -39,18 +40,18 @@ module mt_axi4_align_read #(
     .level_o(unused_requests));
 
   // Asked for: the second of two is next.
-  assign is_whole = addr[3:0] == '0;
+  assign is_whole = addr[B-1:0] == '0;
   assign line_req_tvalid_o = asked && (second_q || has_place);
-  assign line_req_taddr_o = {addr[A-1:4] + (A-4)'(second_q), 4'b0};
+  assign line_req_taddr_o = {addr[A-1:B] + (A-B)'(second_q), {B{1'b0}}};
   assign accepts = line_req_tvalid_o && line_req_tready_i;
 
   // Where in the first of its two each word begins.
   logic at_valid, next;
-  logic [3:0] at;
+  logic [B-1:0] at;
   logic [$clog2(Words+1)-1:0] unused_level;
-  mt_fifo #(.Width(4), .Depth(Words)) u_at (
+  mt_fifo #(.Width(B), .Depth(Words)) u_at (
     .clk_i, .rst_ni, .in_valid_i(accepts && !second_q), .in_ready_o(has_place),
-    .in_data_i(addr[3:0]), .out_valid_o(at_valid), .out_ready_i(next), .out_data_o(at),
+    .in_data_i(addr[B-1:0]), .out_valid_o(at_valid), .out_ready_i(next), .out_data_o(at),
     .level_o(unused_level));
 
   logic has_first_q;

@@ -5,7 +5,8 @@ module mt_axi4_align_write #(
   parameter int unsigned AxiAddrW = 40,
   localparam int unsigned A = AxiAddrW,
   localparam int unsigned D = mt_pkg::DataW,
-  localparam int unsigned K = D / 8
+  localparam int unsigned K = D / 8,
+  localparam int unsigned B = mt_pkg::ByteW
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -28,11 +29,11 @@ module mt_axi4_align_write #(
   logic second_q, more;
   logic [2*K-1:0] keep;
   logic [2*D-1:0] data;
-  assign keep = {{K{1'b0}}, tkeep_i} << taddr_i[3:0];
-  assign data = {{D{1'b0}}, tdata_i} << {taddr_i[3:0], 3'b0};
+  assign keep = {{K{1'b0}}, tkeep_i} << taddr_i[B-1:0];
+  assign data = {{D{1'b0}}, tdata_i} << {taddr_i[B-1:0], 3'b0};
   assign more = !second_q && keep[2*K-1:K] != '0;
   assign line_tvalid_o = tvalid_i;
-  assign line_taddr_o = {taddr_i[A-1:4] + (A-4)'(second_q), 4'b0};
+  assign line_taddr_o = {taddr_i[A-1:B] + (A-B)'(second_q), {B{1'b0}}};
   assign line_tkeep_o = second_q ? keep[2*K-1:K] : keep[K-1:0];
   assign line_tdata_o = second_q ? data[2*D-1:D] : data[D-1:0];
   assign tready_o = line_tready_i && !more;

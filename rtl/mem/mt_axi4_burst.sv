@@ -87,7 +87,7 @@ module mt_axi4_burst #(
 
   always_ff @(posedge clk_i) begin
     if (takes) begin
-      next_q <= look_addr_o + A'(16);
+      next_q <= look_addr_o + A'(mt_pkg::KeepW);
       len_q <= joins ? len_q + 8'd1 : '0;
       if (!joins) begin
         stream_q <= turn;
@@ -99,7 +99,7 @@ module mt_axi4_burst #(
     else if (burst_ready_i) open_q <= 1'b0;
   end
 
-  `MT_ASSERT(InOnePage, !open_q || addr_q[A-1:Page] == (A-Page)'((addr_q + {{(A - 12) {1'b0}}, len_q, 4'b0}) >> Page))
+  `MT_ASSERT(InOnePage, !open_q || addr_q[A-1:Page] == (A-Page)'((addr_q + {{(A - 8 - mt_pkg::ByteW) {1'b0}}, len_q, {mt_pkg::ByteW{1'b0}}}) >> Page))
   `MT_ASSERT(NoLongerThanItMayBe, !open_q || 32'(len_q) < MaxBeats)
 
 endmodule

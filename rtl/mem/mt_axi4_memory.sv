@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of an interface behind AXI4: its streams share few ports of 128 bits, each of which reads a word and
+// Memory of an interface behind AXI4: its streams share few ports as wide as a flit, each of which reads a word and
 // writes a word in a cycle. docs/nic-spec.md, "Memory behind AXI4", says what is in which order.
 module mt_axi4_memory #(
   // Ports of the interface, and of AXI4, each for as many of them: a divisor.
@@ -22,6 +22,7 @@ module mt_axi4_memory #(
   localparam int unsigned M = NumAxi,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned K = mt_pkg::KeepW,
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW,
   localparam int unsigned X = AxiAddrW
 ) (
@@ -53,11 +54,11 @@ module mt_axi4_memory #(
   input  logic [P-1:0]   stage_wr_tvalid_i,
   output logic [P-1:0]   stage_wr_tready_o,
   input  logic [P*(S+D)-1:0] stage_wr_tdata_i,
-  input  logic [P*16-1:0] stage_wr_tkeep_i,
+  input  logic [P*K-1:0] stage_wr_tkeep_i,
   input  logic [P-1:0]    res_tvalid_i,
   output logic [P-1:0]    res_tready_o,
   input  logic [P*A-1:0]  res_taddr_i,
-  input  logic [P*16-1:0] res_tkeep_i,
+  input  logic [P*K-1:0] res_tkeep_i,
   input  logic [P*D-1:0]  res_tdata_i,
   output logic mem_idle_o,
   output logic mem_error_o,
@@ -76,7 +77,7 @@ module mt_axi4_memory #(
   output logic [M-1:0]        m_axi_wvalid_o,
   input  logic [M-1:0]        m_axi_wready_i,
   output logic [M*D-1:0]      m_axi_wdata_o,
-  output logic [M*16-1:0]     m_axi_wstrb_o,
+  output logic [M*K-1:0]      m_axi_wstrb_o,
   output logic [M-1:0]        m_axi_wlast_o,
   input  logic [M-1:0]        m_axi_bvalid_i,
   output logic [M-1:0]        m_axi_bready_o,
@@ -133,7 +134,7 @@ module mt_axi4_memory #(
     logic [3*N-1:0] req_tvalid, req_tready, tvalid, tready;
     logic [3*N*D-1:0] tdata;
     logic [2*N-1:0] wr_tvalid, wr_tready;
-    logic [2*N*16-1:0] wr_tkeep;
+    logic [2*N*K-1:0] wr_tkeep;
     logic [2*N*D-1:0] wr_tdata;
     for (genvar i = 0; i < N; i++) begin : gen_port
       localparam int unsigned P0 = m * N + i;
@@ -144,7 +145,7 @@ module mt_axi4_memory #(
       assign {stage_tdata_o[P0*D +: D], acc_tdata_o[P0*D +: D], tx_tdata_o[P0*D +: D]} = tdata[3*i*D +: 3*D];
       assign wr_tvalid[2*i +: 2] = {stage_wr_tvalid_i[P0], res_tvalid_i[P0]};
       assign {stage_wr_tready_o[P0], res_tready_o[P0]} = wr_tready[2*i +: 2];
-      assign wr_tkeep[2*i*16 +: 32] = {stage_wr_tkeep_i[P0*16 +: 16], res_tkeep_i[P0*16 +: 16]};
+      assign wr_tkeep[2*i*K +: 2*K] = {stage_wr_tkeep_i[P0*K +: K], res_tkeep_i[P0*K +: K]};
       assign wr_tdata[2*i*D +: 2*D] = {stage_wr_tdata_i[P0*(S+D) +: D], res_tdata_i[P0*D +: D]};
     end
 
@@ -154,7 +155,7 @@ module mt_axi4_memory #(
     logic [3*N*D-1:0] line_tdata;
     logic [2*N-1:0] line_wr_tvalid, line_wr_tready;
     logic [2*N*X-1:0] line_wr_taddr;
-    logic [2*N*16-1:0] line_wr_tkeep;
+    logic [2*N*K-1:0] line_wr_tkeep;
     logic [2*N*D-1:0] line_wr_tdata;
     for (genvar s = 0; s < 3 * N; s++) begin : gen_read
       mt_axi4_align_read #(.AxiAddrW(X), .Words(s % 3 == 0 ? SendWords : AddWords), .Requests(4 * MaxBeats)) u_align (
@@ -168,10 +169,10 @@ module mt_axi4_memory #(
     for (genvar s = 0; s < 2 * N; s++) begin : gen_write
       mt_axi4_align_write #(.AxiAddrW(X)) u_align (
         .clk_i, .rst_ni, .tvalid_i(wr_tvalid[s]), .tready_o(wr_tready[s]),
-        .taddr_i(write_addr[(2*N*m + s)*X +: X]), .tkeep_i(wr_tkeep[s*16 +: 16]),
+        .taddr_i(write_addr[(2*N*m + s)*X +: X]), .tkeep_i(wr_tkeep[s*K +: K]),
         .tdata_i(wr_tdata[s*D +: D]), .line_tvalid_o(line_wr_tvalid[s]),
         .line_tready_i(line_wr_tready[s]), .line_taddr_o(line_wr_taddr[s*X +: X]),
-        .line_tkeep_o(line_wr_tkeep[s*16 +: 16]), .line_tdata_o(line_wr_tdata[s*D +: D]));
+        .line_tkeep_o(line_wr_tkeep[s*K +: K]), .line_tdata_o(line_wr_tdata[s*D +: D]));
     end
 
     logic [M-1:0] being_written;
@@ -208,7 +209,7 @@ module mt_axi4_memory #(
       .m_axi_awready_i(m_axi_awready_i[m]), .m_axi_awaddr_o(m_axi_awaddr_o[m*X +: X]),
       .m_axi_awlen_o(m_axi_awlen_o[m*8 +: 8]), .m_axi_wvalid_o(m_axi_wvalid_o[m]),
       .m_axi_wready_i(m_axi_wready_i[m]), .m_axi_wdata_o(m_axi_wdata_o[m*D +: D]),
-      .m_axi_wstrb_o(m_axi_wstrb_o[m*16 +: 16]), .m_axi_wlast_o(m_axi_wlast_o[m]),
+      .m_axi_wstrb_o(m_axi_wstrb_o[m*K +: K]), .m_axi_wlast_o(m_axi_wlast_o[m]),
       .m_axi_bvalid_i(m_axi_bvalid_i[m]), .m_axi_bready_o(m_axi_bready_o[m]),
       .m_axi_bresp_i(m_axi_bresp_i[m*2 +: 2]), .error_o(write_error[m]));
   end
@@ -216,12 +217,12 @@ module mt_axi4_memory #(
   // Whole words, addresses that go up; no exclusive access; answered by memory itself, not by a buffer on
   // the way (AxCACHE: normal, not cacheable, not bufferable); data, not secure, not privileged.
   assign m_axi_awid_o = '0;
-  assign m_axi_awsize_o = {M{3'd4}};
+  assign m_axi_awsize_o = {M{3'(mt_pkg::ByteW)}};
   assign m_axi_awburst_o = {M{2'b01}};
   assign m_axi_awlock_o = '0;
   assign m_axi_awcache_o = {M{4'b0010}};
   assign m_axi_awprot_o = {M{3'b010}};
-  assign m_axi_arsize_o = {M{3'd4}};
+  assign m_axi_arsize_o = {M{3'(mt_pkg::ByteW)}};
   assign m_axi_arburst_o = {M{2'b01}};
   assign m_axi_arlock_o = '0;
   assign m_axi_arcache_o = {M{4'b0010}};

@@ -33,8 +33,8 @@ module mt_axi4_pending #(
   function automatic logic [HashW-1:0] place_of(input logic [A-1:0] addr);
     logic [A+HashW-1:0] word;
     place_of = '0;
-    word = {{HashW{1'b0}}, addr} >> 4;
-    for (int unsigned at = 0; at < A - 4; at += HashW) begin
+    word = {{HashW{1'b0}}, addr} >> mt_pkg::ByteW;
+    for (int unsigned at = 0; at < A - mt_pkg::ByteW; at += HashW) begin
       place_of = {place_of[HashW-3:0], place_of[HashW-1:HashW-2]} ^ word[at +: HashW];
     end
   endfunction

@@ -118,7 +118,7 @@ module mt_axi4_write #(
   assign error_o = error_q;
   always_ff @(posedge clk_i) begin
     if (list_take) {addr_q, left_q} <= {first, len};
-    else if (busy_q) {addr_q, left_q} <= {addr_q + A'(16), left_q - 8'd1};
+    else if (busy_q) {addr_q, left_q} <= {addr_q + A'(K), left_q - 8'd1};
     if (!rst_ni) begin
       busy_q <= 1'b0;
       error_q <= 1'b0;

@@ -25,6 +25,7 @@ module mt_net_rank #(
   localparam int unsigned F = mt_pkg::FlitW,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned K = mt_pkg::KeepW,
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW
 ) (
   input  logic clk_i,
@@ -86,11 +87,11 @@ module mt_net_rank #(
   output logic [M-1:0] stage_wr_tvalid_o,
   input  logic [M-1:0] stage_wr_tready_i,
   output logic [M*(S+D)-1:0] stage_wr_tdata_o,
-  output logic [M*16-1:0] stage_wr_tkeep_o,
+  output logic [M*K-1:0] stage_wr_tkeep_o,
   output logic [M-1:0] res_tvalid_o,
   input  logic [M-1:0] res_tready_i,
   output logic [M*A-1:0] res_taddr_o,
-  output logic [M*16-1:0] res_tkeep_o,
+  output logic [M*K-1:0] res_tkeep_o,
   output logic [M*D-1:0] res_tdata_o,
   input  logic mem_idle_i,
   input  logic mem_error_i,
@@ -130,11 +131,11 @@ module mt_net_rank #(
   logic [P-1:0] stage_wr_tvalid;
   logic [P-1:0] stage_wr_tready;
   logic [P*(S+D)-1:0] stage_wr_tdata;
-  logic [P*16-1:0] stage_wr_tkeep;
+  logic [P*K-1:0] stage_wr_tkeep;
   logic [P-1:0] res_tvalid;
   logic [P-1:0] res_tready;
   logic [P*A-1:0] res_taddr;
-  logic [P*16-1:0] res_tkeep;
+  logic [P*K-1:0] res_tkeep;
   logic [P*D-1:0] res_tdata;
   logic [P-1:0] trace_begun;
   logic [P-1:0] trace_sent;
@@ -252,11 +253,11 @@ module mt_net_rank #(
     assign stage_wr_tvalid_o = M'(stage_wr_tvalid);
     assign stage_wr_tready = stage_wr_tready_i[P-1:0];
     assign stage_wr_tdata_o = (M*(S+D))'(stage_wr_tdata);
-    assign stage_wr_tkeep_o = (M*16)'(stage_wr_tkeep);
+    assign stage_wr_tkeep_o = (M*K)'(stage_wr_tkeep);
     assign res_tvalid_o = M'(res_tvalid);
     assign res_tready = res_tready_i[P-1:0];
     assign res_taddr_o = (M*A)'(res_taddr);
-    assign res_tkeep_o = (M*16)'(res_tkeep);
+    assign res_tkeep_o = (M*K)'(res_tkeep);
     assign res_tdata_o = (M*D)'(res_tdata);
     assign {mem_idle, mem_error} = {mem_idle_i, mem_error_i};
     logic unused;  // above NumPorts

@@ -56,6 +56,7 @@ module mt_node #(
   localparam int unsigned F = mt_pkg::FlitW,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned K = mt_pkg::KeepW,
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW
 ) (
   input  logic clk_i,
@@ -123,12 +124,12 @@ module mt_node #(
   output logic [P-1:0]   stage_wr_tvalid_o,
   input  logic [P-1:0]   stage_wr_tready_i,
   output logic [P*(S+D)-1:0] stage_wr_tdata_o,
-  output logic [P*16-1:0] stage_wr_tkeep_o,
+  output logic [P*K-1:0] stage_wr_tkeep_o,
   // results.
   output logic [P-1:0]    res_tvalid_o,
   input  logic [P-1:0]    res_tready_i,
   output logic [P*A-1:0]  res_taddr_o,
-  output logic [P*16-1:0] res_tkeep_o,
+  output logic [P*K-1:0] res_tkeep_o,
   output logic [P*D-1:0]  res_tdata_o,
   // All that memory has accepted is written; it has answered with an error.
   input  logic            mem_idle_i,

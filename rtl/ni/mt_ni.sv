@@ -54,6 +54,7 @@ module mt_ni #(
   localparam int unsigned F = mt_pkg::FlitW,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned K = mt_pkg::KeepW,
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW
 ) (
   input  logic clk_i,
@@ -120,12 +121,12 @@ module mt_ni #(
   output logic [P-1:0]   stage_wr_tvalid_o,
   input  logic [P-1:0]   stage_wr_tready_i,
   output logic [P*(S+D)-1:0] stage_wr_tdata_o,
-  output logic [P*16-1:0] stage_wr_tkeep_o,
+  output logic [P*K-1:0] stage_wr_tkeep_o,
   // results.
   output logic [P-1:0]    res_tvalid_o,
   input  logic [P-1:0]    res_tready_i,
   output logic [P*A-1:0]  res_taddr_o,
-  output logic [P*16-1:0] res_tkeep_o,
+  output logic [P*K-1:0] res_tkeep_o,
   output logic [P*D-1:0]  res_tdata_o,
   // All that memory has accepted is written; it has answered with an error.
   input  logic mem_idle_i, mem_error_i,
@@ -340,9 +341,9 @@ module mt_ni #(
       .stage_req_tdata_o(stage_req_tdata_o[p*S +: S]), .stage_tvalid_i(stage_tvalid_i[p]),
       .stage_tready_o(stage_tready_o[p]), .stage_tdata_i(stage_tdata_i[p*D +: D]),
       .stage_wr_tvalid_o(stage_wr_tvalid_o[p]), .stage_wr_tready_i(stage_wr_tready_i[p]),
-      .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]), .stage_wr_tkeep_o(stage_wr_tkeep_o[p*16 +: 16]),
+      .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]), .stage_wr_tkeep_o(stage_wr_tkeep_o[p*K +: K]),
       .res_tvalid_o(res_tvalid_o[p]), .res_tready_i(res_tready_i[p]), .res_taddr_o(res_taddr_o[p*A +: A]),
-      .res_tkeep_o(res_tkeep_o[p*16 +: 16]), .res_tdata_o(res_tdata_o[p*D +: D]), .unit_ask_o(unit_ask[p]),
+      .res_tkeep_o(res_tkeep_o[p*K +: K]), .res_tdata_o(res_tdata_o[p*D +: D]), .unit_ask_o(unit_ask[p]),
       .unit_go_i(unit_go[p]), .unit_ready_o(unit_ready[p]), .unit_take_i(unit_take[p]), .unit_valid_o(unit_valid[p]),
       .unit_copy_o(unit_copy[p]), .unit_a_o(unit_a[p*D +: D]), .unit_b_o(unit_b[p*D +: D]),
       .unit_valid_i(unit_done[p]), .unit_result_i(unit_result[p*D +: D]));

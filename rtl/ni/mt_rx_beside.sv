@@ -47,7 +47,7 @@ module mt_rx_beside #(
   output logic                    stage_wr_tvalid_o,
   input  logic                    stage_wr_tready_i,
   output logic [StageW+DataW-1:0] stage_wr_tdata_o,
-  output logic [15:0]             stage_wr_tkeep_o
+  output logic [mt_pkg::KeepW-1:0] stage_wr_tkeep_o
 );
 
   // Of the worm whose flits arrive.
@@ -62,10 +62,10 @@ module mt_rx_beside #(
       lanes_q <= lanes_i;
       addr_q <= addr_i;
     end else if (payload_i && taken_o) begin
-      addr_q <= addr_q + AddrW'(16);
+      addr_q <= addr_q + AddrW'(mt_pkg::KeepW);
     end
   end
-  assign next_word_o = addr_q[4 +: LenW];
+  assign next_word_o = addr_q[mt_pkg::ByteW +: LenW];
 
   logic waits, waited_q, offered_q;
   assign waits = payload_i && current_i && may_add_i && !offered_q && !issued_i && !stop_i
@@ -83,7 +83,7 @@ module mt_rx_beside #(
     stage_wr_tkeep_o = '1;
     // The bytes of a message's last word: other messages' lie behind it.
     if (last_q && tail_i) begin
-      for (int unsigned k = 0; k < 16; k++) begin
+      for (int unsigned k = 0; k < mt_pkg::KeepW; k++) begin
         stage_wr_tkeep_o[k] = (wide_i ? k / 4 : k / 2) <= 32'(lanes_q);
       end
     end

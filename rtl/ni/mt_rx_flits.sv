@@ -71,7 +71,7 @@ module mt_rx_flits #(
   logic in_worm_q;          // payload comes
   logic [LenW-1:0] left_q;  // flits of it
   logic is_route;
-  assign header = flit.data;
+  assign header = flit.data[mt_pkg::HeaderW-1:0];
   assign is_route = flit_valid && flit.head && header.is_route;
   assign header_o = flit_valid && ((flit.head && !header.is_route) || after_route_q);
   assign payload_o = flit_valid && !flit.head && in_worm_q && !after_route_q;

@@ -111,12 +111,12 @@ module mt_rx_port #(
   output logic              stage_wr_tvalid_o,
   input  logic              stage_wr_tready_i,
   output logic [StageW+DataW-1:0] stage_wr_tdata_o,
-  output logic [15:0]       stage_wr_tkeep_o,
+  output logic [mt_pkg::KeepW-1:0] stage_wr_tkeep_o,
   // Results: address, which bytes, word.
   output logic              res_tvalid_o,
   input  logic              res_tready_i,
   output logic [AddrW-1:0]  res_taddr_o,
-  output logic [15:0]       res_tkeep_o,
+  output logic [mt_pkg::KeepW-1:0] res_tkeep_o,
   output logic [DataW-1:0]  res_tdata_o,
 
   // The reduction unit. It is asked for a word that is added, which is issued only if it may go.
@@ -135,6 +135,7 @@ module mt_rx_port #(
 );
 
   `MT_WORM_T(PlaceW, CntW)
+  localparam int unsigned ByteW = mt_pkg::ByteW;
 
   // ---- Flits, as they come.
   logic is_header, is_payload, tail, flit_taken, in_worm;
@@ -286,7 +287,7 @@ module mt_rx_port #(
   // next word; afterwards all that are left are.
   logic is_offered;  // the flit, to the memory beside the buffer, and goes there
   logic can_ask, behind, from_stage, direct, could, adds, issues;
-  assign behind = !cur_live_q || live_word != addr_q[4 +: LenW];
+  assign behind = !cur_live_q || live_word != addr_q[ByteW +: LenW];
   assign from_stage = cur_valid_q && behind && !cur_empty_q;
   assign direct = cur_valid_q && !behind && is_payload && !is_offered;
   assign could = `MT_WORK(cur_valid_q) && !stops && can_ask
@@ -302,7 +303,7 @@ module mt_rx_port #(
   mt_rx_beside #(.CntW(CntW)) u_beside (
     .clk_i, .rst_ni, .clear_i, .wide_i, .stop_i(stops), .header_i(is_header),
     .turn_i(arriving.turn), .last_i(arriving.last), .lanes_i(arriving.lanes),
-    .addr_i(arriving.addr + {{(AddrW - LenW - 4) {1'b0}}, arriving.offset, 4'b0}),
+    .addr_i(arriving.addr + {{(AddrW - LenW - ByteW) {1'b0}}, arriving.offset, {ByteW{1'b0}}}),
     .payload_i(is_payload), .tail_i(tail), .data_i(data), .taken_o(flit_taken),
     .next_word_o(live_word), .current_i(cur_valid_q && cur_live_q), .may_add_i(may_add),
     .can_ask_i(can_ask), .offered_o(is_offered), .issued_i(issues && direct && !cur_empty_q),
@@ -326,11 +327,11 @@ module mt_rx_port #(
       cur_turn_q <= seen.turn;
       cur_after_q <= seen.after;
       pos_q <= seen.offset;
-      addr_q <= seen.addr + {{(AddrW - LenW - 4) {1'b0}}, seen.offset, 4'b0};
+      addr_q <= seen.addr + {{(AddrW - LenW - ByteW) {1'b0}}, seen.offset, {ByteW{1'b0}}};
       end_q <= seen.offset + started_len;
     end else if (issues) begin
       pos_q <= next_pos;
-      addr_q <= addr_q + AddrW'(16);
+      addr_q <= addr_q + AddrW'(mt_pkg::KeepW);
     end
   end
 
@@ -370,7 +371,7 @@ module mt_rx_port #(
     .unit_b_o, .unit_valid_i, .unit_result_i);
 
   `MT_ASSERT(BehindWithinRest, !cur_valid_q || !cur_live_q ||
-             LenW'(live_word - addr_q[4 +: LenW]) <= end_q - pos_q)
+             LenW'(live_word - addr_q[ByteW +: LenW]) <= end_q - pos_q)
   `MT_ASSERT(IssuesInOrder, !issues || may_add || cur_empty_q)
   // A flit that waits keeps none from coming that it waits for: its worm's next word goes as soon as memory, or the
   // unit, takes it.

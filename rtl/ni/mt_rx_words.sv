@@ -66,7 +66,7 @@ module mt_rx_words #(
   output logic              res_tvalid_o,
   input  logic              res_tready_i,
   output logic [AddrW-1:0]  res_taddr_o,
-  output logic [15:0]       res_tkeep_o,
+  output logic [mt_pkg::KeepW-1:0] res_tkeep_o,
   output logic [DataW-1:0]  res_tdata_o,
 
   // The reduction unit, as mt_rx_port.
@@ -176,7 +176,7 @@ module mt_rx_words #(
     res_tkeep_o = '1;
     // The bytes of a message's last word: other messages' lie behind it.
     if (done.ends) begin
-      for (int unsigned k = 0; k < 16; k++) begin
+      for (int unsigned k = 0; k < mt_pkg::KeepW; k++) begin
         res_tkeep_o[k] = (wide_i ? k / 4 : k / 2) <= 32'(done.lanes);
       end
     end

@@ -161,8 +161,10 @@ module mt_tx_port #(
   logic [LenW-1:0] total;
   logic [mt_pkg::LanesW-1:0] lanes;
   logic [AddrW-1:0] base;
-  assign total = LenW'((size + (wide_i ? mt_pkg::StartW'(3) : mt_pkg::StartW'(7))) >> (wide_i ? 2 : 3));
-  assign lanes = wide_i ? {1'b0, 2'(size[1:0] - 2'd1)} : size[2:0] - 3'd1;
+  localparam int unsigned LanesW = mt_pkg::LanesW;  // 2^LanesW elements of 2 bytes, half as many of 4
+  assign total = LenW'((size + (wide_i ? mt_pkg::StartW'((1 << LanesW) / 2 - 1) : mt_pkg::StartW'((1 << LanesW) - 1)))
+                       >> (wide_i ? LanesW - 1 : LanesW));
+  assign lanes = wide_i ? {1'b0, (LanesW-1)'(size[LanesW-2:0] - (LanesW-1)'(1))} : size[LanesW-1:0] - LanesW'(1);
   assign base = wide_i ? {1'b0, start, 2'b0} : {2'b0, start, 1'b0};
 
   logic unused_parity, unused_losses;
@@ -226,7 +228,7 @@ module mt_tx_port #(
   assign asks = req_tvalid_o && req_tready_i;
   assign data_tready_o = word_taken;
   always_ff @(posedge clk_i) begin
-    if (asks) addr_q <= req_tdata_o + AddrW'(16);
+    if (asks) addr_q <= req_tdata_o + AddrW'(mt_pkg::KeepW);
     else if (!sending_q && !req_waits_q) addr_q <= base;
     req_waits_q <= rst_ni && req_tvalid_o && !req_tready_i;
   end
@@ -262,7 +264,7 @@ module mt_tx_port #(
     if (send || mt_pkg::AnyWord) begin
       data = EnLosses != 0 && absent_i && wait_for == '0 && op == mt_pkg::OpReduce ? '0 : data_tdata_i;
       if (is_route) begin
-        data = {1'b1, {(mt_pkg::DataW - 1 - mt_pkg::LongRouteW) {1'b0}}, route_i};
+        data = mt_pkg::DataW'({1'b1, {(mt_pkg::HeaderW - 1 - mt_pkg::LongRouteW) {1'b0}}, route_i});
       end else if (is_header) begin
         header.group = group;
         header.gather = op == mt_pkg::OpGather;
@@ -276,7 +278,7 @@ module mt_tx_port #(
         header.offset = EnPackets != 0 ? sent_q : '0;
         header.start = start;
         header.route = LongRoutes != 0 && route_long_i ? '0 : route_i[mt_pkg::ShortRouteW-1:0];
-        data = header;
+        data = mt_pkg::DataW'(header);
       end
       `MT_BIP(bip, {head, ends_worm, data})
     end

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What travels on links, what tables have room for, and what goes wrong: the one place for widths that
 // modules and C++ share. cmake/Constants.cmake makes a header of every `localparam int unsigned`.
+
+// Bits of payload that a flit has: 128, 256 or 512. All that depends on it follows, lanes of reduction units,
+// words of memory and AXI4 among it.
+`ifndef MT_FLIT_BITS
+`define MT_FLIT_BITS 128
+`endif
+
 package mt_pkg;
 
-  // Payload of a flit.
-  localparam int unsigned DataW = 128;
+  // Payload of a flit; its bytes.
+  localparam int unsigned DataW = `MT_FLIT_BITS;
+  localparam int unsigned KeepW = DataW >> 3;
   // Bit-interleaved parity of a flit: any burst of up to 8 wrong bits is seen.
   localparam int unsigned ParityW = 8;
   // Bits of a flit that are used, and all of its lane.
   localparam int unsigned FlitBits = 2 + ParityW + DataW;
-  localparam int unsigned LaneW = 160;
+  localparam int unsigned LaneW = (FlitBits + 31) >> 5 << 5;
   // A hop of a route: output port of the router and the virtual channels that may be used there.
   localparam int unsigned HopPortW = 5;
   localparam int unsigned HopMaskW = 4;
@@ -25,11 +33,14 @@ package mt_pkg;
   localparam int unsigned CountW = 6;
   localparam int unsigned LenW = 16;
   localparam int unsigned StartW = 24;
-  localparam int unsigned LanesW = 3;
+  localparam int unsigned LanesW = 3 + (DataW >> 8);  // elements of 2 bytes in a flit: 2^LanesW
   localparam int unsigned SrcW = 8;
   localparam int unsigned GroupW = 5;
-  // Byte addresses of a buffer.
+  // Byte addresses of a buffer; of them, that of a byte in a word.
   localparam int unsigned AddrW = StartW + 3;
+  localparam int unsigned ByteW = LanesW + 1;
+  // Bits of a header, from bit 0 of a flit up.
+  localparam int unsigned HeaderW = 3 + GroupW + LanesW + SrcW + 2 * CountW + PieceW + 2 * LenW + StartW + ShortRouteW;
 
   // What an interface has unless its instance says otherwise. Fields of table entries, in the order of
   // the image, docs/nic-spec.md: an operation of 2 bits, then these; wait, turn and after have CountW
@@ -79,7 +90,7 @@ package mt_pkg;
 
   // The (last) header flit of a worm.
   typedef struct packed {
-    logic is_route;              // 1: not a header but the route of a long way, LongHops hops
+    logic is_route;              // 1: not a header but the route of a long way, LongHops hops from bit 0 up
     logic [GroupW-1:0] group;    // of its entry: taken in when the receiver's doorbell was rung
     logic gather;                // copy instead of add
     logic last;                  // the last worm of its message

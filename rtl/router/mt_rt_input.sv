@@ -147,7 +147,7 @@ module mt_rt_input #(
       if (is_header) begin
         old_data = flit.data;
         new_data = old_data;
-        if (old_data[mt_pkg::DataW-1]) begin
+        if (old_data[mt_pkg::HeaderW-1]) begin
           new_data[mt_pkg::LongRouteW-1:0] = old_data[mt_pkg::LongRouteW-1:0] >> mt_pkg::HopW;
         end else begin
           new_data[mt_pkg::ShortRouteW-1:0] = old_data[mt_pkg::ShortRouteW-1:0] >> mt_pkg::HopW;

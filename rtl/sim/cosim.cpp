@@ -4,6 +4,7 @@
 #include "rtl/sim/cosim.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -251,6 +252,7 @@ void check_groups(const nic::Tables& image, std::span<const nic::Job> jobs,
 CosimResult cosimulate_losses(const Schedule& schedule, const Topology& topology,
                               std::uint64_t bytes, const nic::Parameters& given,
                               const CosimOptions& options) {
+  require(given.flit_bytes == mt_pkg::kDataW / 8, "flits of 16 bytes with late contributions");
   nic::check_losses(*options.losses, schedule);
   const nic::Parameters parameters = hardware_parameters(given, schedule, options.type);
   const std::uint64_t elements =
@@ -310,8 +312,11 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Sch
 
 nic::Parameters hardware_parameters(const nic::Parameters& parameters,
                                     std::span<const Schedule* const> schedules, HardwareType type) {
-  const nic::Parameters usual;
-  require(parameters.flit_bytes == usual.flit_bytes, "flits of 16 bytes");
+  if (std::ranges::find(kFlitBytes, parameters.flit_bytes) == kFlitBytes.end()) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: expected flit_bytes {}, got {}",
+                            fmt::join(kFlitBytes, " or "), parameters.flit_bytes));
+  }
   require(parameters.router_cycles == 0 && parameters.interface_cycles == 1,
           "router_cycles 0 and interface_cycles 1");
   require(parameters.issue_cycles == 0 && parameters.issue_jitter == 0,
@@ -319,7 +324,7 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters,
   require(!parameters.cut_through, "wormhole routers");
   require(parameters.ports == 0 && parameters.port_queue_packets == 0, "a port for each link");
   require(parameters.step_discount == 0, "step_discount 0");
-  require(parameters.packet_bytes % usual.flit_bytes == 0, "packets of whole flits");
+  require(parameters.packet_bytes % parameters.flit_bytes == 0, "packets of whole flits");
   nic::Parameters hardware = nic::as_hardware(parameters);
   hardware.element_bytes = bytes_of(type);
   hardware.header_flits = nic::hardware_header_flits(schedules);

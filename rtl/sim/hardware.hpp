@@ -19,12 +19,18 @@ struct RegisterWrite {
   std::uint32_t value = 0;
 };
 
+/// The widest flits that are verilated, and bytes of those that are.
+inline constexpr std::uint32_t kMostDataW = 512;
+inline constexpr std::array<std::uint32_t, 3> kFlitBytes = {16, 32, kMostDataW / 8};
+inline constexpr std::uint32_t kMostLaneWords =
+    (mt_pkg::kFlitBits - mt_pkg::kDataW + kMostDataW + 31) / 32;
+
 /// What is on a link in a cycle.
 struct LinkFlit {
   bool valid = false;
   std::uint8_t vc = 0;
-  std::array<std::uint32_t, mt_pkg::kLaneW / 32>
-      bits{};  ///< mt_pkg::flit_t, from the lowest word up
+  std::array<std::uint32_t, kMostLaneWords>
+      bits{};  ///< mt_pkg::flit_t, from the lowest word up; 0 behind its lane
 };
 
 /// What an interface did in a cycle; ports as bits.

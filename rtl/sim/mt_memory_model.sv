@@ -14,6 +14,7 @@ module mt_memory_model #(
   localparam int unsigned P = NumPorts,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned K = mt_pkg::KeepW,
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW
 ) (
   input  logic clk_i,
@@ -52,16 +53,16 @@ module mt_memory_model #(
   input  logic [P-1:0]   stage_wr_tvalid_i,
   output logic [P-1:0]   stage_wr_tready_o,
   input  logic [P*(S+D)-1:0] stage_wr_tdata_i,
-  input  logic [P*16-1:0] stage_wr_tkeep_i,
+  input  logic [P*K-1:0] stage_wr_tkeep_i,
   // results.
   input  logic [P-1:0]    res_tvalid_i,
   output logic [P-1:0]    res_tready_o,
   input  logic [P*A-1:0]  res_taddr_i,
-  input  logic [P*16-1:0] res_tkeep_i,
+  input  logic [P*K-1:0] res_tkeep_i,
   input  logic [P*D-1:0]  res_tdata_i
 );
 
-  // turn: 0 the buffer, else the words beside it of that turn, plus one.
+  // Of 16 bytes, whatever a word has. turn: 0 the buffer, else the words beside it of that turn, plus one.
   import "DPI-C" function void mt_memory_read(
       input int handle, input int turn, input int address, output bit [127:0] data);
   import "DPI-C" function void mt_memory_write(
@@ -142,30 +143,40 @@ module mt_memory_model #(
   assign res = res_tvalid_i & res_tready_o;
   always_ff @(posedge clk_i) begin
     for (int unsigned p = 0; p < P; p++) begin
-      bit [127:0] word;
+      bit [D-1:0] word;
       if (tx[p]) begin
-        mt_memory_read(handle_i, 0, 32'(tx_address[p]), word);
+        for (int unsigned i = 0; i < D; i += 128) begin
+          mt_memory_read(handle_i, 0, 32'(tx_address[p]) + i / 8, word[i +: 128]);
+        end
         words[(3 * p << PlaceW) + 32'(tail_q[3*p])] <= word;
       end
       if (acc[p]) begin
-        mt_memory_read(handle_i, 0, 32'(acc_address[p]), word);
+        for (int unsigned i = 0; i < D; i += 128) begin
+          mt_memory_read(handle_i, 0, 32'(acc_address[p]) + i / 8, word[i +: 128]);
+        end
         words[(3 * p + 1 << PlaceW) + 32'(tail_q[3*p + 1])] <= word;
       end
       if (stage[p]) begin
-        mt_memory_read(handle_i, 32'(stage_address[p][S-1:A]) + 1, 32'(stage_address[p][A-1:0]),
-                       word);
+        for (int unsigned i = 0; i < D; i += 128) begin
+          mt_memory_read(handle_i, 32'(stage_address[p][S-1:A]) + 1, 32'(stage_address[p][A-1:0]) + i / 8,
+                         word[i +: 128]);
+        end
         words[(3 * p + 2 << PlaceW) + 32'(tail_q[3*p + 2])] <= word;
       end
     end
     for (int unsigned p = 0; p < P; p++) begin
       if (stage_wr[p]) begin
-        mt_memory_write(handle_i, 32'(stage_wr_address[p][S-1:A]) + 1,
-                        32'(stage_wr_address[p][A-1:0]), 32'(stage_wr_tkeep_i[p*16 +: 16]),
-                        stage_wr_data[p]);
+        for (int unsigned i = 0; i < D; i += 128) begin
+          mt_memory_write(handle_i, 32'(stage_wr_address[p][S-1:A]) + 1,
+                          32'(stage_wr_address[p][A-1:0]) + i / 8, 32'(stage_wr_tkeep_i[p*K + i/8 +: 16]),
+                          stage_wr_data[p][i +: 128]);
+        end
       end
       if (res[p]) begin
-        mt_memory_write(handle_i, 0, 32'(res_address[p]), 32'(res_tkeep_i[p*16 +: 16]),
-                        res_data[p]);
+        for (int unsigned i = 0; i < D; i += 128) begin
+          mt_memory_write(handle_i, 0, 32'(res_address[p]) + i / 8, 32'(res_tkeep_i[p*K + i/8 +: 16]),
+                          res_data[p][i +: 128]);
+        end
       end
     end
   end

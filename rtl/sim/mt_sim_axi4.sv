@@ -14,6 +14,7 @@ module mt_sim_axi4 #(
   localparam int unsigned M = NumAxi,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned K = mt_pkg::KeepW,
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW,
   localparam int unsigned X = AxiAddrW
 ) (
@@ -44,11 +45,11 @@ module mt_sim_axi4 #(
   input  logic [P-1:0]   stage_wr_tvalid_i,
   output logic [P-1:0]   stage_wr_tready_o,
   input  logic [P*(S+D)-1:0] stage_wr_tdata_i,
-  input  logic [P*16-1:0] stage_wr_tkeep_i,
+  input  logic [P*K-1:0] stage_wr_tkeep_i,
   input  logic [P-1:0]    res_tvalid_i,
   output logic [P-1:0]    res_tready_o,
   input  logic [P*A-1:0]  res_taddr_i,
-  input  logic [P*16-1:0] res_tkeep_i,
+  input  logic [P*K-1:0] res_tkeep_i,
   input  logic [P*D-1:0]  res_tdata_i,
   output logic mem_idle_o,
   output logic mem_error_o
@@ -65,7 +66,7 @@ module mt_sim_axi4 #(
   logic [M*3-1:0] unused_awprot;
   logic [M-1:0] wvalid;
   logic [M*D-1:0] wdata;
-  logic [M*16-1:0] wstrb;
+  logic [M*K-1:0] wstrb;
   logic [M-1:0] wlast;
   logic [M-1:0] bready;
   logic [M-1:0] arvalid;
@@ -115,7 +116,7 @@ module mt_sim_axi4 #(
       .clk_i, .rst_ni, .handle_i, .port_i(m),
       .s_axi_awvalid_i(awvalid[m]), .s_axi_awready_o(awready[m]), .s_axi_awaddr_i(awaddr[m*X +: X]),
       .s_axi_awlen_i(awlen[m*8 +: 8]), .s_axi_wvalid_i(wvalid[m]), .s_axi_wready_o(wready[m]),
-      .s_axi_wdata_i(wdata[m*D +: D]), .s_axi_wstrb_i(wstrb[m*16 +: 16]), .s_axi_wlast_i(wlast[m]),
+      .s_axi_wdata_i(wdata[m*D +: D]), .s_axi_wstrb_i(wstrb[m*K +: K]), .s_axi_wlast_i(wlast[m]),
       .s_axi_bvalid_o(bvalid[m]), .s_axi_bready_i(bready[m]), .s_axi_bresp_o(bresp[m*2 +: 2]),
       .s_axi_arvalid_i(arvalid[m]), .s_axi_arready_o(arready[m]), .s_axi_araddr_i(araddr[m*X +: X]),
       .s_axi_arlen_i(arlen[m*8 +: 8]), .s_axi_arid_i(arid[m*AxiIdW +: AxiIdW]), .s_axi_rvalid_o(rvalid[m]),

@@ -97,6 +97,7 @@ module mt_sim_node #(
 
   localparam int unsigned A = mt_pkg::AddrW;
   localparam int unsigned D = mt_pkg::DataW;
+  localparam int unsigned K = mt_pkg::KeepW;
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW;
 
   // Inputs of the cycle.
@@ -155,11 +156,11 @@ module mt_sim_node #(
   logic [P-1:0] stage_wr_tvalid;
   logic [P-1:0] stage_wr_tready;
   logic [P*(S+D)-1:0] stage_wr_tdata;
-  logic [P*16-1:0] stage_wr_tkeep;
+  logic [P*K-1:0] stage_wr_tkeep;
   logic [P-1:0] res_tvalid;
   logic [P-1:0] res_tready;
   logic [P*A-1:0] res_taddr;
-  logic [P*16-1:0] res_tkeep;
+  logic [P*K-1:0] res_tkeep;
   logic [P*D-1:0] res_tdata;
   logic mem_idle, mem_error;
   logic trace_running;

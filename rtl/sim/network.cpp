@@ -60,6 +60,23 @@ void check_memory(const nic::Parameters& parameters) {
   }
 }
 
+/// Nodes with wider flits are of one kind. \param plain: no waves, links that lose nothing, no AXI4
+void check_wide(const Topology& topology, const nic::Parameters& parameters, bool plain = true) {
+  if (parameters.flit_bytes == mt_pkg::kDataW / 8) return;
+  bool fits = plain && !topology.has_switches() && parameters.ports_per_unit == 1 &&
+              WordsUnderWay{parameters.send_words, parameters.add_words} == kWideWords;
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    fits = fits && links_of(topology, NodeId{n}) <= Network::kPorts;
+  }
+  if (fits) return;
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("hardware model: {}: expected ranks of at most {} links, no switches, no "
+                          "waves, links that lose nothing, no AXI4, ports_per_unit 1, send_words "
+                          "{} and add_words {} with flit_bytes {}",
+                          topology.name(), Network::kPorts, kWideWords.send, kWideWords.add,
+                          parameters.flit_bytes));
+}
+
 void check_retry(const Topology& topology, const nic::Parameters& parameters,
                  std::uint32_t latency) {
   if (parameters.replay_flits != mt_pkg::kReplayDepth ||
@@ -85,6 +102,7 @@ void check_verilated(const Topology& topology, const nic::Parameters& parameters
                             parameters.buffer_flits));
   }
   check_memory(parameters);
+  check_wide(topology, parameters);
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const std::uint32_t links = links_of(topology, NodeId{n});
     const bool is_rank = topology.node(NodeId{n}).rank.has_value();
@@ -133,6 +151,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     : topology_(topology), wave_ranks_(waves) {
   check_verilated(topology, parameters);
   check_large(topology, parameters, waves, axi);
+  check_wide(topology, parameters, waves.empty() && !errors && axi.ports == 0);
   if (!waves.empty() && parameters.ports_per_unit > 1) {
     throw Error(ErrorCode::Unsupported, "hardware model: expected ports_per_unit 1 with waves");
   }

@@ -9,10 +9,13 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "Vsim_node.h"
 #include "Vsim_node16.h"
 #include "Vsim_node8.h"
+#include "Vsim_node_256.h"
+#include "Vsim_node_512.h"
 #include "Vsim_node_axi1.h"
 #include "Vsim_node_axi4.h"
 #include "Vsim_node_fast.h"
@@ -29,11 +32,15 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::uint32_t kLaneWords = mt_pkg::kLaneW / 32;
-
 /// What nodes and switches have in common.
-template <typename Model>
+template <typename Model, std::uint32_t Ports>
 class Base : public Node {
+  /// Words of a flit's lane, whatever its width.
+  static constexpr std::size_t kLaneWords =
+      sizeof(std::declval<Model&>().link_flit_i) / sizeof(EData) / Ports;
+  static constexpr std::size_t kLaneBytes = kLaneWords * sizeof(EData);
+  static_assert(kLaneBytes <= sizeof(LinkFlit::bits));
+
  public:
   /// \param context shared with others, or null.
   explicit Base(const std::string& name, VerilatedContext* context = nullptr)
@@ -72,16 +79,14 @@ class Base : public Node {
   }
   void put_flit(std::uint32_t port, const LinkFlit& flit) override {
     set_vc(model_->link_vc_i, port, flit.vc);
-    std::memcpy(model_->link_flit_i.data() + port * kLaneWords, flit.bits.data(),
-                sizeof(flit.bits));
+    std::memcpy(model_->link_flit_i.data() + port * kLaneWords, flit.bits.data(), kLaneBytes);
   }
   void put_credit(std::uint32_t port, std::uint8_t vc) override {
     set_vc(model_->link_credit_vc_i, port, vc);
   }
   void get_flit(std::uint32_t port, LinkFlit& flit) const override {
     flit.vc = static_cast<std::uint8_t>(model_->link_vc_o >> (2 * port) & 3);
-    std::memcpy(flit.bits.data(), model_->link_flit_o.data() + port * kLaneWords,
-                sizeof(flit.bits));
+    std::memcpy(flit.bits.data(), model_->link_flit_o.data() + port * kLaneWords, kLaneBytes);
   }
   [[nodiscard]] std::uint8_t get_credit(std::uint32_t port) const override {
     return static_cast<std::uint8_t>(model_->link_credit_vc_o >> (2 * port) & 3);
@@ -102,10 +107,10 @@ class Base : public Node {
 };
 
 template <typename Model, std::uint32_t Ports = mt_pkg::kNumPorts>
-class RankNode : public Base<Model> {
+class RankNode : public Base<Model, Ports> {
  public:
   RankNode(std::uint32_t memory, const std::string& name, VerilatedContext* context = nullptr)
-      : Base<Model>(name, context) {
+      : Base<Model, Ports>(name, context) {
     Model& m = *this->model_;
     m.handle_i = memory;
     RankNode::put_links(~0U, 0);
@@ -194,9 +199,9 @@ class WaveNode : public RankNode<Vsim_node_wave> {
 };
 
 template <typename Model, std::uint32_t Links>
-class SwitchNode : public Base<Model> {
+class SwitchNode : public Base<Model, Links> {
  public:
-  explicit SwitchNode(const std::string& name) : Base<Model>(name) {
+  explicit SwitchNode(const std::string& name) : Base<Model, Links>(name) {
     this->model_->load_i = 0;
     SwitchNode::put_links(~0U, 0);
   }
@@ -230,6 +235,8 @@ std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
     return std::make_unique<RankNode<Vsim_node16, kMostRankLinks>>(memory, name);
   }
   if (links > mt_pkg::kNumPorts) return std::make_unique<RankNode<Vsim_node8, 8>>(memory, name);
+  if (parameters.flit_bytes == 32) return std::make_unique<RankNode<Vsim_node_256>>(memory, name);
+  if (parameters.flit_bytes == 64) return std::make_unique<RankNode<Vsim_node_512>>(memory, name);
   const WordsUnderWay words = {.send = parameters.send_words, .add = parameters.add_words};
   if (words == kWordsUnderWay[1]) return std::make_unique<RankNode<Vsim_node_few>>(memory, name);
   if (words == kWordsUnderWay[2]) return std::make_unique<RankNode<Vsim_node_many>>(memory, name);

@@ -59,8 +59,8 @@ class Node {
 };
 
 /// A rank with its memory. Where two ports share a unit, or a port has more places for early worms
-/// or other words under way than usual, or it has more links, its sums are always made by a
-/// function.
+/// or other words under way than usual, or it has more links or wider flits, its sums are always
+/// made by a function.
 /// \returns null if there is none with so many links.
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
                                 const nic::Parameters& parameters, std::uint32_t links,
@@ -79,6 +79,8 @@ struct WordsUnderWay {
 };
 /// The usual, a few, and more than memory of 400 cycles needs.
 inline constexpr std::array<WordsUnderWay, 3> kWordsUnderWay = {{{}, {24, 32}, {512, 512}}};
+/// Those of nodes with wider flits.
+inline constexpr WordsUnderWay kWideWords = kWordsUnderWay[2];
 /// A switch for so many links. \returns null if there is none that large.
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name);
 inline constexpr std::uint32_t kMostSwitchLinks = 16;

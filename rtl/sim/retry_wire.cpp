@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kSeqW = std::bit_width(mt_pkg::kReplayDepth - 1U) + 1, kVcW = 2;
 constexpr std::uint32_t kFrameBits = 32 + 2 + kSeqW + kVcW + mt_pkg::kFlitBits;
 constexpr std::uint32_t kAnswerBits = 32 + 2 + kSeqW + kVcW + mt_pkg::kCreditW;
+constexpr std::size_t kLaneBytes = mt_pkg::kLaneW / 8;
 /// The most wrong bits that the checksum is sure to find.
 constexpr std::uint32_t kMostWrong = 7;
 /// Cycles with nothing in, out or between after which nothing changes.
@@ -99,7 +100,7 @@ void RetryWire::settle(const LinkFlit& sent, Credit given, LinkFlit& arrives, Cr
   m.word_i = next.word;
   m.valid_i = sent.valid;
   m.vc_i = sent.vc;
-  if (sent.valid) std::memcpy(m.flit_i.data(), sent.bits.data(), sizeof(sent.bits));
+  if (sent.valid) std::memcpy(m.flit_i.data(), sent.bits.data(), kLaneBytes);
   m.credit_valid_i = given != 0;
   m.credit_vc_i = given != 0 ? static_cast<CData>(given - 1) : 0;
   m.clk_i = 0;
@@ -107,7 +108,7 @@ void RetryWire::settle(const LinkFlit& sent, Credit given, LinkFlit& arrives, Cr
   arrives.valid = m.valid_o != 0;
   if (arrives.valid) {
     arrives.vc = m.vc_o;
-    std::memcpy(arrives.bits.data(), m.flit_o.data(), sizeof(arrives.bits));
+    std::memcpy(arrives.bits.data(), m.flit_o.data(), kLaneBytes);
   }
   returns = m.credit_valid_o != 0 ? static_cast<Credit>(1 + m.credit_vc_o) : 0;
 }

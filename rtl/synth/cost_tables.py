@@ -163,6 +163,12 @@ def memory(budget, _):
     return figures(budget, names)
 
 
+def wide(budget, _):
+    names = (("one unit of 4 lanes, fp32", "unit.fp32.latency2"),
+             ("of 16 lanes, for flits of 512 bits", "unit.fp32.latency2.flit512"))
+    return figures(budget, names)
+
+
 def ice40(budget, _):
     names = (("interface, 64 ranks, control", "ni64.ice40"),
              ("interface, 64 ranks, 4 x 4 fp32 lanes", "ni64.fp32.ice40"),
@@ -189,7 +195,7 @@ def tables_of(_, tables):
 
 SECTIONS = {"targets": targets, "sizes": sizes, "parts": parts, "options": options, "units": units,
             "routers": routers, "links": links, "adding": adding, "memory-share": memory,
-            "ice40": ice40,
+            "ice40": ice40, "wide": wide,
             "tables": tables_of}
 
 

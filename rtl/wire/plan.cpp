@@ -19,6 +19,11 @@ std::optional<nic::SwitchesAsRanks> as_ranks(const WireJob& job, std::uint64_t e
 }
 
 nic::Tables tables_of(const Plan& plan) {
+  if (plan.job.parameters.flit_bytes != mt_pkg::kDataW / 8) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("nic job: expected flits of {} bytes, as frames have them, got {}",
+                            mt_pkg::kDataW / 8, plan.job.parameters.flit_bytes));
+  }
   check_verilated(plan.topology(), plan.job.parameters);
   return nic::compile_tables(plan.schedule(), plan.topology(), {.elements = plan.elements});
 }

@@ -92,6 +92,30 @@ TEST(Cost, WhatIsReadyWhileAnotherIsToLeaveLeavesWithIt) {
   EXPECT_EQ(us(20), 32);
 }
 
+/// Rank 0 passes on what it gets from rank 1, and has something of its own to send, which a
+/// schedule lists later.
+TEST(Cost, WhatIsNotReadyKeepsNothingElseWaiting) {
+  const Topology topology = make_topology("full:3?bw=1GB/s&lat=0ns");
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = 3;
+  for (std::uint32_t c = 0; c < 3; ++c) schedule.chunks.push_back(Chunk::rooted(Rank{0}, c, 1));
+  const LinkId in = link_between(topology, 1, 0), out = link_between(topology, 0, 2);
+  const LinkId back = link_between(topology, 0, 1);
+  schedule.add(0, Op::Copy, 0, Rank{1}, Rank{0}, {&in, 1});
+  schedule.add(1, Op::Copy, 0, Rank{0}, Rank{2}, {&out, 1});
+  schedule.add(2, Op::Copy, 1, Rank{0}, Rank{1}, {&back, 1});
+  schedule.canonicalize();
+  const auto us = [&] {
+    const CostModel model{.message_overhead = Time{10'000'000}};
+    return static_cast<double>(predict_time(schedule, topology, 0, model).picoseconds) / 1e6;
+  };
+  EXPECT_EQ(us(), 20);  // its own leaves while it waits for rank 1's
+  schedule.add(2, Op::Copy, 2, Rank{0}, Rank{1}, {&back, 1});
+  schedule.canonicalize();
+  EXPECT_EQ(us(), 30);  // two do not: one message at a time
+}
+
 /// Rank 0 sends to three others, one of which answers.
 TEST(Cost, WhatIsReadyWhileItsSenderIsAwakeCostsTheHostLess) {
   const Topology topology = make_topology("full:4?bw=1GB/s&lat=0ns");

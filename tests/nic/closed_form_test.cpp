@@ -148,6 +148,22 @@ TEST(ClosedForm, FastLinksRaiseTheClock) {
   expect_cycles({"mesh:2?bw=32GB/s", "multitree", 8192}, 2 * (257 - 1 + 2 + 300));
 }
 
+// The hardware with wider flits on links as much faster: half the buffer one way and back, added
+// two cycles after it has come, in as many cycles as it has flits, the last one full or not.
+TEST(ClosedForm, WideFlits) {
+  for (const std::uint32_t bytes : {16U, 32U, 64U}) {
+    const Parameters p{
+        .flit_bytes = bytes, .reduction = nic::Reduction::Pipelined, .reduction_cycles = 2};
+    for (const std::uint64_t half : {4U, 4096U, 4100U}) {
+      const std::uint64_t flits = (half + bytes - 1) / bytes;
+      EXPECT_EQ(simulate_checked({fmt::format("mesh:2?bw={}GB/s", bytes), "multitree", 2 * half}, p)
+                    .cycles,
+                2 * (alone(flits + 1, 1) + p.reduction_cycles + 2))
+          << bytes << ", " << half;
+    }
+  }
+}
+
 // From a link of one speed onto one of another, both ways.
 TEST(ClosedForm, LinksOfDifferentSpeedInARow) {
   for (const auto& [first, second] : {std::pair{16, 4}, std::pair{4, 16}, std::pair{8, 4}}) {

@@ -5,6 +5,21 @@
 #include <cmath>
 
 namespace multitree {
+namespace {
+
+/// Of a chunk on the network's fastest links, see Pipeline::least_bytes.
+std::uint64_t least_bytes(const Pipeline& pipeline, const Topology& topology) {
+  constexpr double kFast = 16e9;
+  double fastest = 0;
+  for (const Link& link : topology.links()) {
+    fastest = std::max(fastest, static_cast<double>(link.bandwidth.bytes_per_second));
+  }
+  const double share = std::min(1.0, fastest / kFast);
+  const auto slower = static_cast<std::uint64_t>(static_cast<double>(pipeline.least_bytes) * share);
+  return std::max(slower, std::min(pipeline.least_bytes, kLeastChunk));
+}
+
+}  // namespace
 
 std::uint32_t pipeline_segments(const TreePacking& packing, const Topology& topology,
                                 std::uint32_t hops, std::uint64_t bytes, const Pipeline& pipeline) {
@@ -13,7 +28,8 @@ std::uint32_t pipeline_segments(const TreePacking& packing, const Topology& topo
   const double wanted = hops / (pipeline.fill * steps_per_chunk);
   const PackedTree& tree = packing.trees.front();
   const std::uint64_t arcs = std::max<std::uint64_t>(1, tree.gather.size() + tree.reduce.size());
-  const std::uint64_t most = std::min(bytes / pipeline.least_bytes, pipeline.most_transfers / arcs);
+  const std::uint64_t most =
+      std::min(bytes / least_bytes(pipeline, topology), pipeline.most_transfers / arcs);
   const double chunks = std::min(wanted, static_cast<double>(most));
   return static_cast<std::uint32_t>(
       std::max(1.0, std::ceil(chunks / static_cast<double>(packing.trees.size()))));

@@ -13,8 +13,13 @@ namespace multitree {
 struct Pipeline {
   double fill = 0.025;                     ///< share of the time to fill and to drain
   std::uint64_t most_transfers = 1 << 20;  ///< in all
-  std::uint64_t least_bytes = 16 << 10;    ///< of a chunk: smaller ones are not worth a message
+  /// Of a chunk where links move 16 GB/s: smaller ones are not worth a message. Where all links are
+  /// slower a chunk that takes as long is shorter, down to kLeastChunk.
+  std::uint64_t least_bytes = 16 << 10;
 };
+
+/// Of no pipeline chunks are shorter for the sake of slow links: processors have to send them.
+constexpr std::uint64_t kLeastChunk = 4 << 10;
 
 /// TimingOptions::segments so that `hops` chunks one after the other, what it takes to fill and to
 /// drain the pipeline of `bytes`, take the share of its time that `pipeline` allows, if its other

@@ -5,6 +5,7 @@
 #include <Vreduce_unit_1.h>
 #include <Vreduce_unit_2.h>
 #include <Vreduce_unit_4.h>
+#include <Vreduce_unit_512.h>
 #include <Vreduce_unit_bf16.h>
 #include <Vreduce_unit_dpi.h>
 #include <Vreduce_unit_fp16.h>
@@ -13,8 +14,11 @@
 #include <Vreduce_unit_mixed.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <deque>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "rtl/sim/stop.hpp"
@@ -171,6 +175,41 @@ TEST(Implementations, AgreeInEveryCycle) {
     if (adders.valid()) {
       ASSERT_EQ(adders.result(), function.result());
     }
+  }
+}
+
+// The four parts of a flit have a sum each, at once.
+TEST(WideUnit, IsFourSideBySide) {
+  constexpr std::size_t kParts = 4, kWords = std::tuple_size_v<Flit>, kLatency = 3;
+  VerilatedContext context;
+  Vreduce_unit_512 wide(&context, "wide");
+  Stimulus stimulus(7);
+  std::deque<std::array<Operands, kParts>> inside;
+  wide.rst_ni = wide.en_i = wide.valid_i = 1;
+  for (int i = 0; i < 20'000; ++i) {
+    std::array<Operands, kParts> parts;
+    for (Operands& part : parts) part = stimulus.operands();
+    for (std::size_t p = 0; p < kParts; ++p) {
+      parts[p].type = parts[0].type;
+      parts[p].copy = parts[0].copy;
+      std::ranges::copy(parts[p].a, &wide.a_i[p * kWords]);
+      std::ranges::copy(parts[p].b, &wide.b_i[p * kWords]);
+    }
+    wide.dtype_i = static_cast<std::uint8_t>(parts[0].type);
+    wide.copy_i = parts[0].copy;
+    inside.push_back(parts);
+    for (const CData clock : {CData{0}, CData{1}}) {
+      wide.clk_i = clock;
+      wide.eval();
+    }
+    if (inside.size() < kLatency) continue;
+    ASSERT_EQ(wide.valid_o, 1);
+    for (std::size_t p = 0; p < kParts; ++p) {
+      Flit sum;
+      std::copy_n(&wide.r_o[p * kWords], kWords, sum.begin());
+      ASSERT_EQ(sum, expected(inside.front()[p])) << i << ", part " << p;
+    }
+    inside.pop_front();
   }
 }
 

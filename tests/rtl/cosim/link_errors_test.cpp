@@ -54,7 +54,9 @@ struct RandomRouters {
     if (sent.valid) {
       sent.vc = vc;
       --room[vc];
-      for (auto& word : sent.bits) word = static_cast<std::uint32_t>(random());
+      for (std::size_t w = 0; w < mt_pkg::kLaneW / 32; ++w) {
+        sent.bits[w] = static_cast<std::uint32_t>(random());
+      }
       sent.bits[4] &= (1U << (mt_pkg::kFlitBits - 128)) - 1;
       order.push_back(sent);
       ++count;

@@ -44,7 +44,7 @@ void Injector::harm(Link& on, LinkFlit& flit) {
       if (fault_.kind == Fault::Kind::Rewrite) {
         HardwareFlit changed = HardwareFlit::of(flit.bits);
         changed.parity = changed.right_parity();
-        flit.bits = changed.bits();
+        std::ranges::copy(changed.bits(), flit.bits.begin());
       }
       break;
     case Fault::Kind::Duplicate:

@@ -161,6 +161,8 @@ TEST(WireJob, HaveNoMoreChannelsThanHardware) {
   expect_refused([&] { run_in_memory(job); }, "at most 4 virtual channels");
   job.parameters.virtual_channels = 2;
   expect_right(run_in_memory(job));
+  job.parameters.flit_bytes = 64;
+  expect_refused([&] { run_in_memory(job); }, "nic job: expected flits of 16 bytes");
 }
 
 TEST(WireJob, SwitchesForward) {
