@@ -191,8 +191,9 @@ void Comm::fail(mtResult_t result, const std::string& words) {
 void Comm::drop_jobs() {
   if (communicator_ != nullptr) communicator_->abort(words());
   for (const std::shared_ptr<Job>& job : outstanding_) {
+    const bool over = job->is_over();
     job->request.reset();
-    job->end(Job::State::Failed);
+    job->end(over ? Job::State::Done : Job::State::Failed);
   }
   outstanding_.clear();
 }
@@ -208,6 +209,7 @@ mtResult_t Comm::look() {
     return result();
   }
   if (const std::optional<std::string> failure = bootstrap_->failure()) {
+    take_out_those_over();
     fail(mtRemoteError, fmt::format("rank {}: {}", rank_.load(), *failure));
     note_cause();
     drop_jobs();

@@ -28,6 +28,24 @@ void Comm::call(const std::shared_ptr<Comm>& self, const CallSpec& spec) {
   if (job != nullptr) wait(*job);
 }
 
+bool Job::is_over() const {
+  try {
+    return request != nullptr && request->test();
+  } catch (const std::exception&) {  // it is not, and its communicator says why
+    return false;
+  }
+}
+
+/// What is over is so, whoever was lost since and however late this rank looks.
+void Comm::take_out_those_over() {
+  std::erase_if(outstanding_, [](const std::shared_ptr<Job>& job) {
+    if (!job->is_over()) return false;
+    job->request.reset();
+    job->end(Job::State::Done);
+    return true;
+  });
+}
+
 std::optional<Rank> Comm::probe(const ExchangeCall& call) {
   const Turn turn(*this);
   check_usable();

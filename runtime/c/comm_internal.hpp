@@ -61,6 +61,9 @@ struct Job {
   void begin();
   /// It is over, and so are those that it ran for.
   void end(State as);
+  /// Whether nothing of it is left to be done, also where its communicator has failed. \pre its
+  /// turn
+  [[nodiscard]] bool is_over() const;
 };
 
 /// The job that a communicator is to be made of.
@@ -224,6 +227,7 @@ class Comm {
   /// outstanding has a request, also where a look at another one throws. \throws Error what it
   /// failed with
   bool take_out_if_over(std::size_t place);
+  void take_out_those_over();
   /// Lets go of collectives on streams that are over. \throws Error what one failed with
   void reap_streams();
   /// What streams have failed with is the cause of what others fail with.

@@ -16,6 +16,8 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::chrono::microseconds kPause{50};
+/// For which what was sent before a failure is taken in after it is known.
+constexpr std::chrono::milliseconds kLastWords{100};
 constexpr unsigned kChunkBits = 24;
 
 void check_bounds(const LossBounds& bounds) {
@@ -92,18 +94,23 @@ void CountedAllReduce::contribute(std::size_t tensor, std::span<const float> own
 void CountedAllReduce::await(std::unique_lock<std::mutex>& lock, const auto& is_there,
                              const auto& words) {
   constexpr std::chrono::milliseconds kLook{20};
-  const auto end = CountedLane::Clock::now() + bounds_.timeout;
+  using Time = CountedLane::Clock::time_point;
+  const Time end = CountedLane::Clock::now() + bounds_.timeout;
+  std::optional<Time> failed_at;
   while (!error_ && !is_there()) {
     if (changed_.wait_for(lock, kLook) == std::cv_status::no_timeout) continue;
     lock.unlock();
     const std::optional<std::string> failure = job_->failure();
     lock.lock();
-    if (failure) throw Error(ErrorCode::Transport, *failure);
-    if (CountedLane::Clock::now() < end) continue;
+    const Time now = CountedLane::Clock::now();
+    // What was sent before may not have been taken in.
+    if (failure && !failed_at) failed_at = now;
+    if (failure && now - *failed_at > kLastWords) throw Error(ErrorCode::Transport, *failure);
+    if (now < end) continue;
     throw Error(ErrorCode::Timeout, fmt::format("rank {}: waited {} ms for {}", index(job_->seat()),
                                                 bounds_.timeout.count(), words()));
   }
-  if (error_) std::rethrow_exception(error_);
+  if (!is_there()) std::rethrow_exception(error_);
 }
 
 LossCount CountedAllReduce::wait(std::size_t tensor, std::span<float> sum) {

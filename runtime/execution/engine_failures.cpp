@@ -19,6 +19,8 @@ namespace {
 constexpr std::chrono::milliseconds kRecorded{1};
 /// Between two looks for a failure while what was sent leaves.
 constexpr std::chrono::milliseconds kDrained{10};
+/// For which what was sent or written before a failure is taken in after it is known.
+constexpr std::chrono::milliseconds kLastWords{100};
 /// For what was sent to those that live to leave once the job has failed.
 constexpr std::chrono::milliseconds kLeaves{200};
 
@@ -54,6 +56,14 @@ void Engine::check_interruption() {
   throw Interrupted(fmt::format("rank {}: {}", bootstrap_->seat(), reason));
 }
 
+/// A rank may end as soon as a call is over for it, and that may be known before its last part in
+/// the call is seen here.
+bool Engine::still_moves() {
+  const Clock::time_point now = Clock::now();
+  if (!failed_at_) failed_at_ = now;
+  return now - *failed_at_ < kLastWords && move().running;
+}
+
 void Engine::check_failure(const Running* in) {
   const std::optional<std::string> failure = bootstrap_->failure();
   if (!failure) {
@@ -63,6 +73,7 @@ void Engine::check_failure(const Running* in) {
     if (look_ != nullptr) look_();
     return;
   }
+  if (in == nullptr && idle_ < timeout_ && still_moves()) return;
   check_elsewhere();  // it may be the echo of what was found out there
   std::string what = *failure;
   const Running* const running = in != nullptr ? in : oldest();

@@ -195,6 +195,8 @@ class Engine {
   void await_told(const Gathered& told);
   /// `in`: what it shows in; null: in the oldest.
   void check_failure(const Running* in = nullptr);
+  /// Once the job has failed: whether something has moved nevertheless.
+  bool still_moves();
   void record_wait();
   /// Adds up for whom this rank waits: those that it awaits when a millisecond is full.
   void record_gap(Clock::duration gap);
@@ -249,7 +251,8 @@ class Engine {
   Clock::time_point asked_behind_;     ///< when progress_behind() last asked it
   std::unique_ptr<Progress> progress_;
   std::function<void()> look_;
-  Clock::time_point failure_asked_;  ///< when the bootstrap was, in a wait
+  Clock::time_point failure_asked_;             ///< when the bootstrap was, in a wait
+  std::optional<Clock::time_point> failed_at_;  ///< when that was first known here
   std::shared_ptr<flight::FlightRecorder> record_;
   bool wait_recorded_ = false;
   Clock::duration unrecorded_{};              ///< of waits

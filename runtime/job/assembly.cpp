@@ -44,6 +44,7 @@ void Assembly::died(Origin rank, const std::string& how) {
 
 void Assembly::stand_by(const Standing& standing, const std::vector<Door>& doors) {
   doors_ = doors;
+  host_ = standing.self;
   const ShrinkVote before = vote_;
   vote_.adopt(standing);
   if (vote_.epoch() != before.epoch()) remember(before.members());
@@ -154,6 +155,9 @@ void Assembly::handle(Guest& guest, const Frame& frame) {
       guest.blob = frame.payload;
       ++gathers_;
       return try_gather();
+    case FrameType::Withdraw:
+      if (std::exchange(guest.blob, std::nullopt)) guest.channel.send(FrameType::Withdrawn, {});
+      return;
     case FrameType::WhoIsMissing:
       return guest.channel.send(FrameType::Missing, missing());
     case FrameType::WhoIsStuck:
@@ -273,12 +277,20 @@ void Assembly::try_gather() {
   gathers_ = 0;
   const std::string all = pack_runs(blobs);
   Packed answer;
-  for (Guest& guest : guests_) {
-    if (!takes_part(guest)) continue;
-    guest.blob.reset();
-    if (answer == nullptr) answer = guest.channel.packed(FrameType::Gathered, all);
-    guest.channel.send(answer);
+  for (Guest* guest : in_order_of_telling()) {
+    if (!takes_part(*guest)) continue;
+    guest->blob.reset();
+    if (answer == nullptr) answer = guest->channel.packed(FrameType::Gathered, all);
+    guest->channel.send(answer);
   }
+}
+
+/// The rank of this process last: it may end as soon as it knows, and this coordinator with it.
+std::vector<Guest*> Assembly::in_order_of_telling() {
+  std::vector<Guest*> all;
+  for (Guest& guest : guests_) all.push_back(&guest);
+  std::ranges::stable_partition(all, [&](const Guest* guest) { return guest->origin != host_; });
+  return all;
 }
 
 /// To everybody, its speaker too: so all hear all that is said in the order in which it came here.
@@ -304,8 +316,9 @@ void Assembly::broadcast_failure(const std::string& what, const Guest* except, F
                                  const Writer& words) {
   if (!failure_.empty()) return;  // the first is the cause, the others its consequences
   failure_ = what;
-  for (Guest& guest : guests_) {
-    if (guest.origin && !guest.leaving && &guest != except) guest.channel.send(type, words.bytes());
+  for (Guest* guest : in_order_of_telling()) {
+    if (!guest->origin || guest->leaving || guest == except) continue;
+    guest->channel.send(type, words.bytes());
   }
 }
 

@@ -92,6 +92,7 @@ class Assembly {
   void compare_builds();
   [[nodiscard]] bool takes_part(const Guest& guest) const;
   void try_gather();
+  [[nodiscard]] std::vector<Guest*> in_order_of_telling();
   void pass_on(const Guest& speaker, const Frame& frame);
   void ask_where(Guest& guest, const Frame& frame);
   void hear_where(Guest& guest, const Frame& frame) const;
@@ -124,6 +125,7 @@ class Assembly {
 
   ShrinkVote vote_;
   std::vector<State> states_;  ///< by origin
+  Origin host_{};              ///< of this process, unless that is the launcher
   std::vector<Door> doors_;    ///< by origin; none where there is one place to meet only
   std::list<Guest> guests_;
   std::map<By, Guest*> by_line_;

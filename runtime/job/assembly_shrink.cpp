@@ -237,7 +237,8 @@ void Assembly::go_on_with(Members survivors) {
   dead_links_.leave_out_cut_off(survivors, left);
   remember(members());
   vote_.go_on_with(survivors, gone());
-  for (Guest& guest : guests_) {
+  for (Guest* told : in_order_of_telling()) {
+    Guest& guest = *told;
     if (!guest.origin || guest.leaving) continue;
     const bool asked = std::exchange(guest.shrinks, false);
     if (!has(survivors, *guest.origin)) {

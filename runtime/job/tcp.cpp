@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Gathering, and hearing of failures, over one TCP connection to the coordinator.
+/// Hearing of failures, and telling of them, over one TCP connection to the coordinator.
 #include "runtime/job/tcp_internal.hpp"
 
 #include <fmt/format.h>
@@ -9,16 +9,12 @@
 
 #include "runtime/job/attendance_internal.hpp"
 #include "runtime/job/blame_internal.hpp"
-#include "runtime/job/patience_internal.hpp"
-#include "runtime/job/runs_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
-/// After which who waits for all others answers for other jobs of its thread.
-constexpr std::chrono::milliseconds kBarrierPatience{100};
 /// For the coordinator's own part of an answer.
 constexpr std::chrono::milliseconds kCoordinatorPatience{400};
 
@@ -51,33 +47,6 @@ Tcp::~Tcp() {
   }
 }
 
-Gathered Tcp::gather(const std::string& blob, Deadline deadline, const Meanwhile& meanwhile) {
-  check_failure();
-  Patience patience(deadline);
-  const auto patient_until = Clock::now() + kBarrierPatience;
-  gathered_.reset();
-  channel_.send(FrameType::Gather, blob);
-  while (!gathered_) {
-    receive();
-    if (gathered_) break;
-    check_failure();
-    check_those_not_here();
-    if (patience.is_over()) time_out(deadline);
-    if (Clock::now() > patient_until) answer_at_barrier();
-    if (meanwhile) meanwhile();
-    channel_.wait(std::min(patience.left(), kLook));
-  }
-  options_.failed_before = {};
-  return Gathered(unpack_runs(*gathered_, options_.size));
-}
-
-void Tcp::answer_at_barrier() {
-  const auto crossed = runtime::answer_elsewhere(*this, [this] { return at_barrier(); });
-  if (!crossed) return;
-  throw Error(ErrorCode::Timeout,
-              fmt::format("rank {}: waits in vain at a barrier; {}", options_.seat, *crossed));
-}
-
 std::optional<std::string> Tcp::failure() {
   receive();
   if (options_.cancellation.requested() && failure_.empty()) return "aborted";
@@ -97,66 +66,65 @@ void Tcp::receive() {
   channel_.flush();
   const Channel::Status status = channel_.fill();
   while (const auto frame = channel_.next()) {
-    switch (frame->type) {
-      case FrameType::Welcome:
-        welcome_ = true;
-        break;
-      case FrameType::Refused:
-      case FrameType::LeftOut:
-        refused_ = frame->payload;
-        if (!welcome_) break;
-        fail_with(frame->payload);
-        if (options_.coordinator != nullptr && frame->type == FrameType::LeftOut) {
-          options_.coordinator->retire(options_.job);
-        }
-        break;
-      case FrameType::Elsewhere:
-        elsewhere_ = true;
-        break;
-      case FrameType::Gathered:
-        be_given(frame->payload);
-        break;
-      case FrameType::Missing:
-        missing_ = frame->payload;
-        break;
-      case FrameType::Stuck:
-        stuck_ = frame->payload;
-        break;
-      case FrameType::Where:
-        asked_where_ = true;
-        break;
-      case FrameType::Crossed:  // this rank waits elsewhere no more
-        break;
-      case FrameType::Said:
-        hear(frame->payload);
-        break;
-      case FrameType::Failure:
-        fail_with(frame->payload);
-        break;
-      case FrameType::RankFailed:
-        rank_failed(frame->payload);
-        break;
-      case FrameType::LinkDied:
-        link_died(frame->payload);
-        break;
-      case FrameType::Bye:
-        coordinator_leaves();
-        break;
-      case FrameType::Shrunk:
-        begin_anew(frame->payload);
-        break;
-      default:
-        fail_with("invalid message from " + options_.coordinator_name);
-    }
+    if (frame->type == FrameType::Shrunk) return begin_anew(frame->payload);
+    take(*frame);
   }
   if (status != Channel::Status::Open) return end_with(status);
   for (const std::string& answer : hearing_.tell()) say(answer);
 }
 
-/// What all have said, all of whom have been told then who is in the job.
-void Tcp::be_given(const std::string& payload) {
-  gathered_ = payload;
-  place_.standing.unsettled.clear();
+void Tcp::take(const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::Welcome:
+      welcome_ = true;
+      break;
+    case FrameType::Refused:
+    case FrameType::LeftOut:
+      refused_ = frame.payload;
+      if (!welcome_) break;
+      fail_with(frame.payload);
+      if (options_.coordinator != nullptr && frame.type == FrameType::LeftOut) {
+        options_.coordinator->retire(options_.job);
+      }
+      break;
+    case FrameType::Elsewhere:
+      elsewhere_ = true;
+      break;
+    case FrameType::Gathered:
+      be_given(frame.payload);
+      break;
+    case FrameType::Withdrawn:
+      be_let_go();
+      break;
+    case FrameType::Missing:
+      missing_ = frame.payload;
+      break;
+    case FrameType::Stuck:
+      stuck_ = frame.payload;
+      break;
+    case FrameType::Where:
+      asked_where_ = true;
+      break;
+    case FrameType::Crossed:  // this rank waits elsewhere no more
+      break;
+    case FrameType::Said:
+      hear(frame.payload);
+      break;
+    case FrameType::Failure:
+      fail_with(frame.payload);
+      break;
+    case FrameType::RankFailed:
+      rank_failed(frame.payload);
+      break;
+    case FrameType::LinkDied:
+      link_died(frame.payload);
+      break;
+    case FrameType::Bye:
+      coordinator_leaves();
+      break;
+    default:
+      fail_with("invalid message from " + options_.coordinator_name);
+  }
 }
 
 void Tcp::coordinator_leaves() {
@@ -213,15 +181,6 @@ void Tcp::check_failure() {
   throw Error(ErrorCode::Transport, what);
 }
 
-/// Of a part: one that dies before it has come to it is missed by the whole alone.
-void Tcp::check_those_not_here() {
-  if (!options_.failed_before) return;
-  const std::optional<std::string> why = options_.failed_before();
-  if (!why) return;
-  if (channel_.open()) report_failure(*why);
-  throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.seat, *why));
-}
-
 void Tcp::link_died(const std::string& payload) {
   if (!failure_.empty()) return;
   Reader reader(payload);
@@ -248,22 +207,6 @@ void Tcp::report_dead_links(std::span<const Seat> peers, std::span<const Seat> l
   dead_link_ = link_between(options_.seat, peers.front());
 }
 
-void Tcp::time_out(Deadline deadline) {
-  missing_.reset();
-  channel_.send(FrameType::WhoIsMissing, {});
-  const auto end = Clock::now() + std::chrono::seconds(1);
-  while (!missing_ && !gathered_ && Clock::now() < end) {
-    receive();
-    check_failure();
-    if (!missing_ && !gathered_) channel_.wait(until(end));
-  }
-  if (missing_) {
-    const std::string why = culprit(std::nullopt);
-    if (!why.empty()) *missing_ += "; " + why;
-  }
-  time_out(deadline, missing_);
-}
-
 std::string Tcp::culprit(const std::optional<Whereabouts>& self) {
   stuck_.reset();
   channel_.send(FrameType::WhoIsStuck, self ? pack(*self) : std::string());
@@ -283,13 +226,6 @@ std::string Tcp::culprit(const std::optional<Whereabouts>& self) {
                      self ? "in " + words_of(*self) : std::string("at a barrier"));
 }
 
-Whereabouts Tcp::at_barrier() const {
-  Whereabouts here;
-  here.what = "a barrier";
-  here.job = name();
-  return here;
-}
-
 std::optional<std::string> Tcp::answer_elsewhere(const std::function<Whereabouts()>& where) {
   std::shared_ptr<Trunk> trunk;
   JobNumber job{};
@@ -307,14 +243,6 @@ std::optional<std::string> Tcp::answer_elsewhere(const std::function<Whereabouts
 void Tcp::tell_where(const Whereabouts& self) {
   asked_where_ = false;
   channel_.send(FrameType::Here, pack(self));
-}
-
-void Tcp::time_out(Deadline deadline, const std::optional<std::string>& missing) const {
-  throw Error(ErrorCode::Timeout,
-              missing ? fmt::format("rank {}: waited {} ms in vain for rank {}", options_.seat,
-                                    deadline.count(), *missing)
-                      : fmt::format("rank {}: {} did not answer for {} ms", options_.seat,
-                                    options_.coordinator_name, deadline.count()));
 }
 
 std::shared_ptr<Bootstrap> join_over_tcp(TcpOptions options) {

@@ -98,11 +98,11 @@ std::unique_ptr<AddressBook> Tcp::open_book(const std::string& entry, std::span<
       book->add(asked_for, frame->payload);
       return book;
     }
-    if (frame) time_out(deadline, frame->payload);
+    if (frame) fail_in_time(deadline, frame->payload);
     check_failure();
     if (!open) refuse(options_.coordinator_name + " keeps no address book");
     if (patience.is_over()) {
-      if (std::exchange(asked, true)) time_out(deadline, std::nullopt);
+      if (std::exchange(asked, true)) fail_in_time(deadline, std::nullopt);
       line.send(FrameType::WhoIsMissing, {});
       patience = Patience(kMissingPatience);
     }

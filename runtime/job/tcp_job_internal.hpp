@@ -103,24 +103,31 @@ class Tcp final : public Bootstrap {
   void name_host();
   [[nodiscard]] Whereabouts at_barrier() const;
   void answer_at_barrier();
+  /// What is done while others are waited for; what it throws ends the wait.
+  void go_on_with(const Meanwhile& meanwhile);
+  bool withdraw();
   [[nodiscard]] bool host_is_left_out() const {
     return !place_.doors.empty() && !has(place_.standing.members, place_.host);
   }
   void receive();
+  void take(const Frame& frame);
   void hear(const std::string& payload);
   void begin_anew(const std::string& payload);
   void be_given(const std::string& payload);
+  void be_let_go();
   void coordinator_leaves();
   void end_with(Channel::Status status);
   void link_died(const std::string& payload);
   void rank_failed(const std::string& payload);
   void lose_coordinator();
   void check_failure();
-  void check_those_not_here();
+  [[nodiscard]] std::optional<std::string> lost_before() const;
+  void give_up_if_lost_before();
   void check_cancelled() const;
   [[noreturn]] void refuse(const std::string& why) const;
-  [[noreturn]] void time_out(Deadline deadline);
-  [[noreturn]] void time_out(Deadline deadline, const std::optional<std::string>& missing) const;
+  void time_out(Deadline deadline);
+  [[noreturn]] void fail_in_time(Deadline deadline,
+                                 const std::optional<std::string>& missing) const;
   /// For what shares connections with this job; of a job that has been shrunk, another.
   [[nodiscard]] JobNumber number_of(std::vector<std::uint64_t> name) const;
   void fail_with(std::string what) {
@@ -143,6 +150,8 @@ class Tcp final : public Bootstrap {
   std::map<JobNumber, std::uint64_t> parts_;  ///< how often a part was made
   std::uint64_t books_ = 0;                   ///< that were opened
   std::optional<std::string> gathered_, missing_, stuck_, refused_, shrunk_;
+  bool withdrawn_ = false;      ///< of the gathering under way, as the coordinator has said
+  std::uint32_t given_up_ = 0;  ///< gatherings of which it has said neither that nor the end
   bool asked_where_ = false;
   Hearing hearing_;
   /// Where questions come, for any thread.

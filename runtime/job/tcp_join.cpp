@@ -50,7 +50,7 @@ void Tcp::join(Clock::time_point end) {
                   fmt::format("rank {}: could not reach {} within {} ms ({})", options_.seat,
                               options_.coordinator_name, options_.deadline.count(), error));
     }
-    check_those_not_here();  // it may be the coordinator
+    if (const auto why = lost_before()) refuse(*why);  // it may be the coordinator
     // The coordinator's process may be starting still.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

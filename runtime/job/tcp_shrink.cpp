@@ -231,7 +231,7 @@ bool Tcp::rejoin(Origin host, Clock::time_point end) {
   return false;
 }
 
-/// What comes behind is of the new job.
+/// What comes behind is for the new job, and stays where it is until that asks for it.
 void Tcp::begin_anew(const std::string& payload) {
   shrunk_ = payload;
   failure_.clear();

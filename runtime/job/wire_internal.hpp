@@ -110,6 +110,9 @@ enum class FrameType : std::uint8_t {
   Book,      ///< <- the entries that it wanted, once all have written
   LookUp,    ///< -> a rank
   Entry,     ///< <- which, its entry
+  // Of a gathering:
+  Withdraw,   ///< -> this rank waits no more
+  Withdrawn,  ///< <- and its blob is in no answer; nothing where the answer is on its way
 };
 
 /// Of a job; whoever says that there are more is not believed.

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -124,6 +126,30 @@ TEST_P(OneThread, OneAbortsAndTheLastSaysSo) {
   EXPECT_EQ(mtCommAbort(comms[1]), mtSuccess);
   EXPECT_EQ(mtCommDestroy(comms[2]), mtRemoteError);
   EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("aborted by mtCommAbort()"));
+}
+
+/// What is over is so, though nobody has looked when the other rank is lost.
+TEST_P(OneThread, WhatIsOverStaysSo) {
+  // In shared memory one rank has all that the other has.
+  if (std::string(GetParam().algorithm) != "auto") GTEST_SKIP() << "by messages";
+  const std::vector<mtComm_t> comms = make(2);
+  std::array<std::int64_t, 2> data{1, 2};
+  std::array<mtRequest_t, 2> requests{};
+  for (int r = 0; r < 2; ++r) {
+    ASSERT_EQ(mtIAllReduce(&data[r], &data[r], 1, mtInt64, mtSum, comms[r], nullptr, &requests[r]),
+              mtSuccess);
+  }
+  ASSERT_EQ(mtRequestWait(requests[1]), mtSuccess) << mtGetLastError(nullptr);
+  ASSERT_EQ(mtCommAbort(comms[1]), mtSuccess);
+  mtResult_t state = mtSuccess;
+  while (state == mtSuccess) ASSERT_EQ(mtCommGetAsyncError(comms[0], &state), mtSuccess);
+  EXPECT_EQ(state, mtRemoteError);
+  int done = 0;
+  EXPECT_EQ(mtRequestTest(requests[0], &done), mtSuccess) << mtGetLastError(nullptr);
+  EXPECT_EQ(done, 1);
+  EXPECT_EQ(data[0], 3);
+  for (mtRequest_t& request : requests) EXPECT_EQ(mtRequestFree(&request), mtSuccess);
+  EXPECT_EQ(mtCommDestroy(comms[0]), mtSuccess);
 }
 
 INSTANTIATE_TEST_SUITE_P(Destroy, OneThread, all_paths(), name_of_path);

@@ -9,10 +9,13 @@
 
 #include <array>
 #include <cmath>
+#include <future>
 #include <mutex>
 #include <random>
+#include <utility>
 
 #include "algorithms/registry.hpp"
+#include "tests/runtime/foretold.hpp"
 #include "tests/runtime/support.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
@@ -98,6 +101,36 @@ INSTANTIATE_TEST_SUITE_P(Networks, CountedAllReduceOf,
                                            Network{"ring:4", "ring"}, Network{"ring:1", "ring"},
                                            Network{"full:2", "multitree"}),
                          [](const auto& one) { return "Network" + std::to_string(one.index); });
+
+/// What rank 0 has sent before it is lost counts, though rank 1 hears of the loss first.
+TEST(CountedAllReduce, IsOverWhoeverIsLostBehindIt) {
+  const Schedule schedule = all_reduce("full:2", "multitree");
+  const std::array<std::size_t, 1> tensors = {40};
+  std::promise<void> waits, gone;
+  auto is_gone = gone.get_future().share();
+  test::run_ranks(2, [&](const std::shared_ptr<Bootstrap>& job) {
+    const bool ends = job->seat() == Seat{0};
+    bool in_wait = false, told = false;
+    const auto foretold = [&]() -> std::optional<std::string> {
+      if (ends || !in_wait) return std::nullopt;
+      if (!std::exchange(told, true)) {
+        waits.set_value();
+        is_gone.wait();
+      }
+      return "rank 0 died";
+    };
+    const LossBounds bounds{.budget = 0.5, .deadline = Deadline(20'000)};
+    CountedAllReduce sums(std::make_shared<test::Foretold>(job, foretold), schedule, tensors,
+                          bounds, "loopback");
+    std::vector<float> result(tensors[0]);
+    if (ends) waits.get_future().wait();
+    in_wait = true;
+    sums.contribute(0, own_of(index(job->seat()), 0, tensors[0]));
+    sums.wait(0, result);
+    if (ends) gone.set_value();
+    EXPECT_EQ(result, replayed_sum(schedule, 0, tensors[0]));
+  });
+}
 
 /// Whoever is late, at random: all ranks have the same bits, and each number its contributions.
 TEST(CountedAllReduce, OfLateRanksKeepsItsBudget) {
