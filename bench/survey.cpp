@@ -71,14 +71,22 @@ const std::vector<std::string> kGroups = {
     "dgx-h100:2?ranks=0,1,8,9,10", "fattree:4x4?ranks=0-2,5,9-12", "hypercube:4?ranks=0-10",
     "ring:12?ranks=0,1,5,6,9"};
 
-/// 3 to 12 ranks, every other network with 1 to 5 switches, links of 1 to 8 GB/s and 100 ns to
-/// 1 us, the same both ways.
-Topology random_network(std::uint64_t seed) {
+/// A kind of random network.
+struct Kind {
+  const char* name;
+  std::uint64_t least_ranks, ranks;  ///< so many from the least on
+  std::uint64_t switches;            ///< at most, in every other network; at least one
+  std::uint64_t fastest;             ///< links move 1 GB/s to as many
+};
+constexpr Kind kRandom{"random", 3, 10, 5, 8}, kUneven{"uneven", 24, 9, 8, 97};
+
+/// Links take 100 ns to 1 us and are the same both ways.
+Topology random_network(const Kind& kind, std::uint64_t seed) {
   std::mt19937_64 random(seed * 0x9E3779B97F4A7C15ULL + 1);
   const auto pick = [&](std::uint64_t below) { return random() % below; };
-  TopologyBuilder builder(fmt::format("random:{}", seed));
-  const auto ranks = static_cast<std::uint32_t>(3 + pick(10));
-  const auto switches = static_cast<std::uint32_t>(seed % 2 == 0 ? 0 : 1 + pick(5));
+  TopologyBuilder builder(fmt::format("{}:{}", kind.name, seed));
+  const auto ranks = static_cast<std::uint32_t>(kind.least_ranks + pick(kind.ranks));
+  const auto switches = static_cast<std::uint32_t>(seed % 2 == 0 ? 0 : 1 + pick(kind.switches));
   std::vector<NodeId> nodes;
   for (std::uint32_t r = 0; r < ranks; ++r) nodes.push_back(builder.add_endpoint());
   for (std::uint32_t s = 0; s < switches; ++s) {
@@ -87,7 +95,7 @@ Topology random_network(std::uint64_t seed) {
   }
   const auto link = [&](std::size_t a, std::size_t b) {
     if (a == b) return;
-    const Bandwidth there{(1 + pick(8)) * 1'000'000'000};
+    const Bandwidth there{(1 + pick(kind.fastest)) * 1'000'000'000};
     const Time latency{static_cast<std::int64_t>(100 + pick(901)) * 1000};
     builder.add_duplex(nodes[a], nodes[b], there, latency);
   };
@@ -95,6 +103,9 @@ Topology random_network(std::uint64_t seed) {
   for (std::size_t i = 0; i < nodes.size(); ++i) link(pick(nodes.size()), pick(nodes.size()));
   return std::move(builder).build();
 }
+
+/// For so many small random networks one large uneven one, which takes as much longer.
+constexpr std::uint64_t kFewer = 4;
 
 /// The schedules of a network, each made once for all sizes unless it asks for the size.
 class Candidates {
@@ -180,7 +191,10 @@ int main(int argc, char** argv) {
       if (is_mine()) survey("groups", make_topology(spec), collective);
     }
     for (std::uint64_t n = 0; n < networks; ++n) {
-      if (is_mine()) survey("random", random_network(seed + n), collective);
+      if (is_mine()) survey("random", random_network(kRandom, seed + n), collective);
+    }
+    for (std::uint64_t n = 0; n < networks / kFewer; ++n) {
+      if (is_mine()) survey("uneven", random_network(kUneven, seed + n), collective);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_survey: {}\n", error.what());

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "algorithms/bounds.hpp"
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/in_network.hpp"
+#include "algorithms/generators/fastest_trees_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
@@ -42,12 +42,6 @@ constexpr std::uint32_t kMaxFewer = 128;
 /// Beyond this many ranks the linear program takes seconds.
 constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
-/// Chunks that may wait in the middle of a route: with fewer links idle more, with more chunks come
-/// later.
-constexpr std::array kQueues = {1U, 2U, 8U};
-/// Transfers of a schedule with them: more take long to time, all these ways.
-constexpr std::uint64_t kMostWithQueues = 1U << 16;
-
 struct OptimalOptions {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
@@ -119,29 +113,15 @@ SharedPacking pack_all_reduce(const Topology& topology, const OptimalOptions& op
   });
 }
 
-/// Chunks that wait on their way come later: smaller ones make up for that.
-Pipeline with_queues(Pipeline pipeline) {
-  pipeline.fill /= 4;
-  pipeline.most_transfers = kMostWithQueues;
-  return pipeline;
-}
-
-/// `queues`: TimingOptions::queues
-SharedSchedule over_trees(const TreePacking& packing, const Topology& topology,
-                          const OptimalOptions& options, std::uint32_t queues = 0) {
-  TimingOptions timing;
-  timing.queues = queues;
-  timing.segments = std::max(1U, options.segments);
-  timing.lag = 1;
-  if (options.segments == 0 && packing.ranks > 1) {
-    timing.segments =
-        pipeline_segments(packing, topology, 2 * depth(packing), options.bytes,
-                          queues > 0 ? with_queues(options.pipeline) : options.pipeline);
-  }
-  timing.same_order = timing.segments > 1;
-  const std::string name = name_of_trees(options);
-  if (options.segments != 0) return in_segments(name, packing, topology, timing);
-  return time_trees_in_pieces(name, packing, topology, timing, options.bytes, options.message);
+TreesToTime trees_to_time(const TreePacking& packing, const Topology& topology,
+                          const OptimalOptions& options) {
+  return {.name = name_of_trees(options),
+          .packing = packing,
+          .topology = topology,
+          .hops = 2 * depth(packing),
+          .pipeline = options.pipeline,
+          .segments = options.segments,
+          .timing = {.lag = 1, .same_order = true}};
 }
 
 /// Algorithms whose all-reduce is reduce-scatter + all-gather, those for large buffers first; of
@@ -170,19 +150,14 @@ Schedule borrow(std::string_view name, const Topology& topology, Collective coll
   return unnamed(generate_schedule(name, topology, collective, root));
 }
 
-/// The fastest schedule so far for one network and size.
-class Fastest {
+/// The fastest schedule of all kinds so far.
+class Fastest : private FastestSchedule {
  public:
   Fastest(const Topology& topology, const OptimalOptions& options)
-      : topology_(topology), bytes_(options.bytes), message_(options.message) {}
+      : FastestSchedule(options.bytes, options.message), topology_(topology) {}
 
-  void consider(SharedSchedule schedule) {
-    if (best_ && schedule->floor(bytes_, message_) >= time_) return;
-    const Time time = schedule->time(bytes_, message_);
-    if (best_ && time >= time_) return;
-    best_ = std::move(schedule);
-    time_ = time;
-  }
+  using FastestSchedule::consider;
+  using FastestSchedule::time;
   /// Does what considers something that may not serve this network.
   template <typename Make>
   void try_to(const Make& make) {
@@ -193,61 +168,31 @@ class Fastest {
       if (!refusal_) refusal_ = error;
     }
   }
-  /// Considers trees, which are only timed if they could be faster.
   void consider_trees(const OptimalOptions& options) {
     const SharedPacking packing = pack_all_reduce(topology_, options);
-    const Time least = least_time(*packing, topology_, bytes_, message_);
-    if (best_ && least >= time_) return;
-    consider(over_trees(*packing, topology_, options));
-    consider_queues(*packing, options, least);
-    consider_periods(*packing, options, least);
+    multitree::consider_trees(*this, trees_to_time(*packing, topology_, options));
   }
-  /// Considers the same trees with chunks that wait on their way, where that could be faster by
-  /// more than a hundredth.
-  void consider_queues(const TreePacking& packing, const OptimalOptions& options, Time least) {
-    if (!has_long_routes(packing) || options.segments == 1) return;
-    if (best_ && time_.seconds() <= 1.01 * least.seconds()) return;
-    for (const std::uint32_t queues : kQueues) {
-      consider(over_trees(packing, topology_, options, queues));
-    }
-  }
-  /// Considers the same trees in periods, which take long to find, where they could be faster by
-  /// more than a twentieth.
-  void consider_periods(const TreePacking& packing, const OptimalOptions& options, Time least) {
-    if (!serves_periods(packing, topology_)) return;
-    if (best_ && time_.seconds() <= 1.05 * least.seconds()) return;
-    const std::string name = name_of_trees(options);
-    auto periods = time_trees_in_periods(name, packing, topology_, bytes_, message_);
-    if (periods) consider(std::move(periods));
-  }
-  /// Its time; \pre there is one
-  [[nodiscard]] Time time() const { return time_; }
   /// What messages cost it beside bytes and latencies, as a share of that; \pre there is one
   [[nodiscard]] double share_of_messages() const {
-    const Time without = best_->time(bytes_, Time{});
-    return time_.seconds() / without.seconds() - 1;
+    return time().seconds() / best()->time(bytes(), Time{}).seconds() - 1;
   }
   /// Whether something is within a hundredth of a time in shard times, so that no more can be
   /// gained.
   [[nodiscard]] bool reaches(const Exact& shard_times) const {
-    if (!best_) return false;
-    const double seconds = shard_times.convert_to<double>() * static_cast<double>(bytes_) /
+    if (!best()) return false;
+    const double seconds = shard_times.convert_to<double>() * static_cast<double>(bytes()) /
                            topology_.num_ranks() /
                            static_cast<double>(topology_.unit_bandwidth().bytes_per_second);
-    return time_.seconds() <= 1.01 * seconds;
+    return time().seconds() <= 1.01 * seconds;
   }
   /// \throws Error(Unsupported) why the first candidate was refused, if all were.
   Schedule take() {
-    if (!best_) throw *refusal_;
-    return unnamed(best_->schedule());
+    if (!best()) throw *refusal_;
+    return unnamed(best()->schedule());
   }
 
  private:
   const Topology& topology_;
-  std::uint64_t bytes_;
-  Time message_;
-  SharedSchedule best_;
-  Time time_;
   std::optional<Error> refusal_;
 };
 
@@ -309,7 +254,10 @@ Schedule fastest(const Topology& topology, OptimalOptions options) {
 }
 
 Schedule only_trees(const Topology& topology, const OptimalOptions& options) {
-  return over_trees(*pack_all_reduce(topology, options), topology, options)->schedule();
+  const SharedPacking packing = pack_all_reduce(topology, options);
+  FastestSchedule fastest(options.bytes, options.message);
+  consider_plain_trees(fastest, trees_to_time(*packing, topology, options));
+  return fastest.best()->schedule();
 }
 
 Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {

@@ -37,6 +37,11 @@ std::uint32_t most_segments(const TreePacking& packing, const Topology& topology
   return static_cast<std::uint32_t>(std::clamp(most, 1.0, 1e9));
 }
 
+std::string name_of(const std::optional<MessageCosts>& costs) {
+  if (!costs) return "";
+  return fmt::format(", {} bytes, message {} ps", costs->bytes, costs->message.picoseconds);
+}
+
 }  // namespace
 
 Time least_time(const TreePacking& packing, const Topology& topology, std::uint64_t bytes,
@@ -62,8 +67,8 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
     timing.segments = segments;
     timing.same_order = most.same_order && segments > 1;
     const std::string pieces =
-        fmt::format("{} in {}, lag {}/{}, same order {}, queues {}", name, segments, timing.lag,
-                    timing.lag_parts, timing.same_order, timing.queues);
+        fmt::format("{} in {}, lag {}/{}, same order {}, queues {}{}", name, segments, timing.lag,
+                    timing.lag_parts, timing.same_order, timing.queues, name_of(timing.costs));
     return ScheduleStore::get(topology, pieces,
                               [&] { return time_trees(packing, topology, timing); });
   };

@@ -28,7 +28,8 @@ struct Ready {
 };
 
 /// Where transfers wait: for the first link of their route to be free, or for one further on, which
-/// may take them earlier (slack_of()). Two gates a link.
+/// may take them earlier (slack_of()); or for their sender to have sent another message. Two gates
+/// a link, and behind those one a rank.
 using Gate = std::uint32_t;
 constexpr Gate start_gate(LinkId link) { return 2 * index(link); }
 constexpr Gate passing_gate(LinkId link) { return 2 * index(link) + 1; }
@@ -94,7 +95,8 @@ class ListScheduler {
         slack_(slack_of_links(plan, queues)),
         busiest_(busiest_time(plan)),
         free_(plan.topology.num_links(), 0),
-        queues_(2 * std::size_t{plan.topology.num_links()}),
+        senders_(plan.packing.ranks, 0),
+        queues_(2 * std::size_t{plan.topology.num_links()} + plan.packing.ranks),
         is_due_(queues_.size(), false),
         is_touched_(queues_.size(), false) {
     missing_.reserve(plan.chunking.chunks.size() * plan.packing.ranks);
@@ -220,8 +222,16 @@ class ListScheduler {
     touched_.push_back(gate);
   }
 
-  /// When the link of a gate takes the next transfer.
+  [[nodiscard]] Rank sender(const Ready& transfer) const {
+    return plan_.tree_of(transfer.chunk).arcs[transfer.arc].arcs.front().src;
+  }
+  [[nodiscard]] Gate sender_gate(Rank rank) const {
+    return static_cast<Gate>(2 * free_.size()) + index(rank);
+  }
+
+  /// When the link or the sender of a gate takes the next transfer.
   [[nodiscard]] Ticks opening(Gate gate) const {
+    if (gate >= 2 * free_.size()) return senders_[gate - 2 * free_.size()];
     return free_[gate / 2] - (gate % 2 == 0 ? 0 : slack_[gate / 2]);
   }
 
@@ -241,7 +251,7 @@ class ListScheduler {
       heads.pop_back();
       if (queues_[gate].empty() || opening(gate) > now_) continue;
       const Ready transfer = dequeue(gate);
-      const Gate closed = first_closed(plan_.route(transfer.chunk, transfer.arc));
+      const Gate closed = first_closed(transfer);
       if (closed == kOpen) {
         send(transfer);
         if (const auto released = release(transfer.chunk, transfer.arc)) offer(*released);
@@ -259,7 +269,9 @@ class ListScheduler {
     touched_.clear();
   }
 
-  [[nodiscard]] Gate first_closed(std::span<const LinkId> route) const {
+  [[nodiscard]] Gate first_closed(const Ready& transfer) const {
+    const auto route = plan_.route(transfer.chunk, transfer.arc);
+    if (const Gate gate = sender_gate(sender(transfer)); opening(gate) > now_) return gate;
     if (const Gate gate = start_gate(route.front()); opening(gate) > now_) return gate;
     for (const LinkId link : route.subspan(1)) {
       if (const Gate gate = passing_gate(link); opening(gate) > now_) return gate;
@@ -267,7 +279,8 @@ class ListScheduler {
     return kOpen;
   }
 
-  /// As predict_time() does: a link starts when it is free and the one before it has started.
+  /// As predict_time() does: a link starts when it is free and the one before it has started. The
+  /// next message may have been made ready while the links were busy with others.
   void send(const Ready& transfer) {
     Ticks start = now_, end = now_;
     for (const LinkId link : plan_.route(transfer.chunk, transfer.arc)) {
@@ -276,8 +289,11 @@ class ListScheduler {
       free = start + plan_.clock.time(plan_.chunking.chunks[transfer.chunk].weight, link);
       end = std::max(end, free);
     }
+    Ticks& next = senders_[index(sender(transfer))];
+    next = std::max(next + plan_.message, now_);
     turns_.push_back({transfer.chunk, transfer.arc});
-    agenda_[end + plan_.lag].received.push_back(turns_.back());
+    const Ticks lag = plan_.tree_of(transfer.chunk).lags[transfer.arc];
+    agenda_[end + lag].received.push_back(turns_.back());
     --waiting_;
   }
 
@@ -291,6 +307,7 @@ class ListScheduler {
   std::vector<Progress> progress_;      // by chunk and rank: of its own reduction
   std::map<Ticks, Events> agenda_;
   std::vector<Ticks> free_;                 // by link: when it has sent all that has started
+  std::vector<Ticks> senders_;              // by rank: when it may start another message
   std::vector<std::vector<Ready>> queues_;  // by gate: heaps
   std::vector<bool> is_due_;                // by gate: its opening is on the agenda
   std::vector<bool> is_touched_;            // by gate
@@ -302,7 +319,8 @@ class ListScheduler {
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options) {
   const PackingPlan plan = plan_packing(packing, topology, options);
-  return number_steps(plan, ListScheduler(plan, options.queues).run(), options.queues > 0);
+  const bool senders_too = options.queues > 0 || options.costs.has_value();
+  return number_steps(plan, ListScheduler(plan, options.queues).run(), senders_too);
 }
 
 }  // namespace multitree

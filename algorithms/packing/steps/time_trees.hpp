@@ -4,11 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "algorithms/packing/trees/tree_packing.hpp"
 #include "algorithms/schedule.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree {
+
+/// What messages cost a schedule that is made for one size.
+struct MessageCosts {
+  std::uint64_t bytes = 0;  ///< of the buffer, >= 1
+  Time message;             ///< that each keeps its sender busy
+};
 
 struct TimingOptions {
   /// Pieces that a tree of the mean weight is cut into; heavier trees get more, so that chunks are
@@ -26,6 +34,10 @@ struct TimingOptions {
   /// also has its steps in the order in which it starts, so that no message that can go waits for
   /// one that cannot.
   std::uint32_t queues = 0;
+  /// Instead of `lag`: data is passed on after the latency of its route and the time of a message,
+  /// and a rank sends one message after the other. What it sends has its steps in that order, too,
+  /// whichever links it takes: nothing urgent waits for what could have gone as well.
+  std::optional<MessageCosts> costs = std::nullopt;
 };
 
 /// Reductions up and copies down, pipelined chunk after chunk and at the same time; all-gather

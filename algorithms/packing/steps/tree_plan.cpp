@@ -73,11 +73,14 @@ void order_reductions(TreePlan& plan, const std::vector<Ticks>& arc_times) {
   }
 }
 
-/// `arc_times`: by arc, reductions first, from its start until the receiver may pass data on.
+/// `arc_times`: by arc, reductions first, from its start until the receiver may pass data on, of
+/// which `lags` after it has arrived.
 TreePlan plan_tree(std::vector<ArcGroup> arcs, std::uint32_t reductions, Rank root,
-                   std::uint32_t ranks, const std::vector<Ticks>& arc_times) {
+                   std::uint32_t ranks, const std::vector<Ticks>& arc_times,
+                   std::vector<Ticks> lags) {
   TreePlan plan;
   plan.arcs = std::move(arcs);
+  plan.lags = std::move(lags);
   plan.reductions = reductions;
   plan.children.assign(ranks, 0);
   plan.reduction.assign(ranks, kNoArc);
@@ -107,6 +110,54 @@ LinkId slowest_link(const Topology& topology) {
   return LinkId{static_cast<std::uint32_t>(
       std::ranges::min_element(topology.links(), {}, &Link::bandwidth) - topology.links().begin())};
 }
+
+/// Ticks in a second, where the chunks together are a buffer of so many bytes. \pre has links
+double ticks_per_second(const Chunking& chunking, const Topology& topology, const TickClock& clock,
+                        std::uint64_t bytes) {
+  double whole = 0;
+  std::uint64_t heaviest = 0;
+  for (const Chunk& chunk : chunking.chunks) {
+    whole += static_cast<double>(chunk.weight);
+    heaviest = std::max<std::uint64_t>(heaviest, chunk.weight);
+  }
+  const LinkId link = slowest_link(topology);
+  const double seconds = static_cast<double>(bytes) * static_cast<double>(heaviest) / whole /
+                         static_cast<double>(topology.link(link).bandwidth.bytes_per_second);
+  return static_cast<double>(clock.time(heaviest, link)) / seconds;
+}
+
+/// How long data that has passed all links is not passed on yet, by arc.
+class Lags {
+ public:
+  Lags(const Chunking& chunking, const Topology& topology, const TickClock& clock,
+       const TimingOptions& options)
+      : topology_(topology) {
+    if (topology.num_links() == 0) return;
+    if (options.costs) {
+      ticks_per_second_ = ticks_per_second(chunking, topology, clock, options.costs->bytes);
+      same_ = in_ticks(options.costs->message);
+    } else if (options.lag > 0) {
+      const Ticks chunk = clock.time(chunking.chunks[0].weight, slowest_link(topology));
+      same_ = options.lag * chunk / options.lag_parts;
+    }
+  }
+
+  [[nodiscard]] Ticks in_ticks(Time time) const {
+    return static_cast<Ticks>(time.seconds() * ticks_per_second_);
+  }
+  [[nodiscard]] Ticks of(const ArcGroup& arc) const {
+    Time latency;
+    for (const LinkId link : arc.links) {
+      latency.picoseconds += topology_.link(link).latency.picoseconds;
+    }
+    return same_ + in_ticks(latency);
+  }
+
+ private:
+  const Topology& topology_;
+  Ticks same_ = 0;
+  double ticks_per_second_ = 0;  // 0: latencies do not count
+};
 
 }  // namespace
 
@@ -142,11 +193,9 @@ PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
 PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
                          const TimingOptions& options, Chunking chunking) {
   const TickClock clock(chunking, topology);
+  const Lags lags(chunking, topology, clock, options);
   PackingPlan plan{packing, topology, std::move(chunking), clock, 0, {}};
-  if (options.lag > 0 && topology.num_links() > 0) {
-    plan.lag = options.lag * clock.time(plan.chunking.chunks[0].weight, slowest_link(topology)) /
-               options.lag_parts;
-  }
+  if (options.costs) plan.message = lags.in_ticks(options.costs->message);
   for (std::uint32_t t = 0; t < packing.trees.size(); ++t) {
     const PackedTree& tree = packing.trees[t];
     const std::uint64_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
@@ -155,13 +204,15 @@ PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
     for (ArcGroup& copies : arc_groups(packing, tree, Op::Copy, topology)) {
       arcs.push_back(std::move(copies));
     }
-    std::vector<Ticks> times;
+    std::vector<Ticks> times, tree_lags;
     for (const ArcGroup& arc : arcs) {
       Ticks slowest = 0;
       for (const LinkId link : arc.links) slowest = std::max(slowest, clock.time(weight, link));
-      times.push_back(slowest + plan.lag);
+      tree_lags.push_back(lags.of(arc));
+      times.push_back(slowest + tree_lags.back());
     }
-    plan.trees.push_back(plan_tree(std::move(arcs), reductions, tree.root, packing.ranks, times));
+    plan.trees.push_back(plan_tree(std::move(arcs), reductions, tree.root, packing.ranks, times,
+                                   std::move(tree_lags)));
     if (options.same_order && !packing.in_network) order_reductions(plan.trees.back(), times);
   }
   return plan;

@@ -46,6 +46,7 @@ struct TreePlan {
   std::vector<std::uint32_t> before, after;
   std::vector<std::uint32_t> copy_begin;  ///< by rank, into `copies`
   std::vector<std::uint32_t> copies;      ///< arcs
+  std::vector<Ticks> lags;                ///< by arc: between receiving and passing on
   std::vector<Ticks> to_end;              ///< by arc, itself included, to the last leaf
 };
 
@@ -55,7 +56,7 @@ struct PackingPlan {
   const Topology& topology;
   Chunking chunking;
   TickClock clock;
-  Ticks lag = 0;  ///< that passes between receiving and passing on
+  Ticks message = 0;  ///< that one keeps its sender busy
   std::vector<TreePlan> trees;
 
   [[nodiscard]] const TreePlan& tree_of(std::uint32_t chunk) const {
