@@ -10,6 +10,8 @@
 /// An arc (x, y) that joins a class costs the sets with y, without x, and with a rank of the class.
 /// Slack never grows, so a set without slack stays so: such sets are remembered.
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -57,8 +59,14 @@ class TreeGrower {
     for (std::uint32_t sink = 0; sink < ranks_; ++sink) {
       if (flows_.shortfall(sink, supply_) > 0) fail();
     }
+    const auto roots = std::ranges::count_if(supply_, [](std::int64_t s) { return s > 0; });
     for (std::uint32_t root = 0; root < ranks_; ++root) {
-      if (supply_[root] > 0) grow_root(root);
+      if (supply_[root] == 0) continue;
+      if (roots == 1) {
+        grow_together(root);
+      } else {
+        grow_root(root);
+      }
     }
     return std::move(done_);
   }
@@ -82,6 +90,81 @@ class TreeGrower {
     }
   }
 
+  /// A class while others grow, too: a source of its own.
+  struct Growing {
+    TreeClass trees;
+    std::vector<std::uint32_t> depths;  // of trees.order
+    std::uint32_t node = 0;
+    std::size_t next = 0;  // of trees.order, whose arcs were not tried yet
+  };
+
+  /// All trees of the only root at once, ranks that are near to it first: the last trees are as
+  /// shallow as the first, which would leave them the detours otherwise. It takes more sources.
+  void grow_together(std::uint32_t root) {
+    Growing start{{Rank{root}, supply_[root], {}, Bits((ranks_ + 63) / 64, 0), {root}}, {0}};
+    set(start.trees.reached, root);
+    supply_[root] = 0;
+    growing_.push_back(std::move(start));
+    add_source(growing_.back());
+    while (const auto g = shallowest()) extend(*g);
+    for (Growing& grown : growing_) finish(std::move(grown.trees));
+  }
+
+  void add_source(Growing& growing) {
+    growing.node = network_.add_node();
+    for (const std::uint32_t r : growing.trees.order) {
+      network_.add_arc(growing.node, r, growing.trees.weight);
+    }
+    supply_.push_back(growing.trees.weight);
+  }
+
+  /// Of the classes that can still grow, the one whose next rank is nearest to the root.
+  [[nodiscard]] std::optional<std::size_t> shallowest() const {
+    std::optional<std::size_t> found;
+    const auto depth = [&](std::size_t g) { return growing_[g].depths[growing_[g].next]; };
+    for (std::size_t g = 0; g < growing_.size(); ++g) {
+      if (growing_[g].next == growing_[g].trees.order.size()) continue;
+      if (!found || depth(g) < depth(*found)) found = g;
+    }
+    return found;
+  }
+
+  /// Adds the arcs from one rank to a class. As in grow(), a part of it may stay behind.
+  void extend(std::size_t g) {
+    const std::uint32_t from = growing_[g].trees.order[growing_[g].next];
+    const std::uint32_t depth = growing_[g].depths[growing_[g].next] + 1;
+    supply_[growing_[g].node] = 0;
+    for (const std::uint32_t id : network_.out(from)) {
+      const std::uint32_t to = network_.arc(id).head;
+      if (get(growing_[g].trees.reached, to)) continue;
+      const std::int64_t amount = take(id, growing_[g].trees);
+      if (amount == 0) continue;
+      if (amount < growing_[g].trees.weight) {
+        Growing rest = growing_[g];
+        rest.trees.weight -= amount;
+        add_source(rest);
+        growing_.push_back(std::move(rest));
+      }
+      Growing& current = growing_[g];
+      current.trees.weight = amount;
+      current.trees.arcs.push_back({Rank{from}, Rank{to}, id, 1});
+      current.trees.order.push_back(to);
+      current.depths.push_back(depth);
+      set(current.trees.reached, to);
+      network_.add_arc(current.node, to, amount);
+    }
+    supply_[growing_[g].node] = growing_[g].trees.weight;
+    ++growing_[g].next;
+  }
+
+  void finish(TreeClass grown) {
+    if (grown.order.size() != ranks_) fail();
+    done_.push_back({.root = grown.root,
+                     .weight = static_cast<std::uint64_t>(grown.weight),
+                     .gather = std::move(grown.arcs),
+                     .reduce = {}});
+  }
+
   /// Adds arcs, from the root outwards, until the class spans all ranks. Where an arc has room for
   /// part of the class only, the other part waits.
   void grow(TreeClass current) {
@@ -98,11 +181,7 @@ class TreeGrower {
         set(current.reached, to);
       }
     });
-    if (current.order.size() != ranks_) fail();
-    done_.push_back({.root = current.root,
-                     .weight = static_cast<std::uint64_t>(current.weight),
-                     .gather = std::move(current.arcs),
-                     .reduce = {}});
+    finish(std::move(current));
   }
 
   /// How much of the class can take the arc now; that much of its capacity is gone then.
@@ -153,6 +232,7 @@ class TreeGrower {
   SinkFlows flows_;
   std::vector<std::int64_t> supply_;
   std::vector<TreeClass> waiting_;
+  std::vector<Growing> growing_;
   std::vector<Bits> sets_;                              // without slack
   std::vector<std::vector<std::uint32_t>> tight_sets_;  // by rank in them
   std::vector<PackedTree> done_;
