@@ -157,7 +157,6 @@ class Fastest : private FastestSchedule {
       : FastestSchedule(options.bytes, options.message), topology_(topology) {}
 
   using FastestSchedule::consider;
-  using FastestSchedule::time;
   /// Does what considers something that may not serve this network.
   template <typename Make>
   void try_to(const Make& make) {
@@ -172,9 +171,11 @@ class Fastest : private FastestSchedule {
     const SharedPacking packing = pack_all_reduce(topology_, options);
     multitree::consider_trees(*this, trees_to_time(*packing, topology_, options));
   }
-  /// What messages cost it beside bytes and latencies, as a share of that; \pre there is one
-  [[nodiscard]] double share_of_messages() const {
-    return time().seconds() / best()->time(bytes(), Time{}).seconds() - 1;
+  void consider_fewer_trees(OptimalOptions options) {
+    multitree::consider_fewer_trees(*this, [&](std::uint32_t trees) {
+      options.trees = trees;
+      consider_trees(options);
+    });
   }
   /// Whether something is within a hundredth of a time in shard times, so that no more can be
   /// gained.
@@ -196,24 +197,6 @@ class Fastest : private FastestSchedule {
   std::optional<Error> refusal_;
 };
 
-/// Between one tree and as many as the optimum takes: links are not all used as well, but ranks
-/// send fewer messages. Tried from few to many, until two in a row were no better.
-void consider_fewer_trees(Fastest& fastest, const Topology& topology, OptimalOptions options) {
-  constexpr double kWorthTrying = 0.03;
-  if (options.message == Time{} || topology.num_ranks() > kMaxFewer ||
-      fastest.share_of_messages() < kWorthTrying) {
-    return;
-  }
-  int worse = 0;
-  for (const std::uint32_t trees : {2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U}) {
-    const Time before = fastest.time();
-    options.trees = trees;
-    fastest.consider_trees(options);
-    worse = fastest.time() < before ? 0 : worse + 1;
-    if (worse == 2 && trees > 4) return;
-  }
-}
-
 /// Shard times of a large reduce-scatter and all-gather.
 Exact two_phases_take(const Topology& topology) {
   const Rational bound = compute_bounds(topology).all_reduce();
@@ -233,7 +216,7 @@ Schedule fastest(const Topology& topology, OptimalOptions options) {
     OptimalOptions one_tree = options;
     one_tree.trees = 1;
     fastest.consider_trees(one_tree);
-    consider_fewer_trees(fastest, topology, options);
+    if (ranks <= kMaxFewer) fastest.consider_fewer_trees(options);
     if (ranks > kMaxCompared) return fastest.take();
   }
   if (const auto chains = pack_boxes(topology)) {

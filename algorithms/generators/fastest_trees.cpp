@@ -93,4 +93,17 @@ void consider_trees(FastestSchedule& fastest, const TreesToTime& trees) {
   if (!fastest.is_within(kWorthPeriods, least)) consider_periods(fastest, trees);
 }
 
+void consider_fewer_trees(FastestSchedule& fastest,
+                          const std::function<void(std::uint32_t)>& consider) {
+  constexpr double kWorthTrying = 0.03;
+  if (fastest.message() == Time{} || fastest.share_of_messages() < kWorthTrying) return;
+  int worse = 0;
+  for (const std::uint32_t trees : {2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U}) {
+    const Time before = fastest.time();
+    consider(trees);
+    worse = fastest.time() < before ? 0 : worse + 1;
+    if (worse == 2 && trees > 4) return;
+  }
+}
+
 }  // namespace multitree

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "algorithms/packing/chunks/pipeline.hpp"
@@ -27,6 +28,10 @@ class FastestSchedule {
   /// Whether there is one that takes at most `factor` times as long as `least`.
   [[nodiscard]] bool is_within(double factor, Time least) const {
     return best_ && time_.seconds() <= factor * least.seconds();
+  }
+  /// What messages cost it beside bytes and latencies, as a share of that; \pre there is one
+  [[nodiscard]] double share_of_messages() const {
+    return time_.seconds() / best_->time(bytes_, Time{}).seconds() - 1;
   }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] Time message() const { return message_; }
@@ -55,5 +60,12 @@ void consider_plain_trees(FastestSchedule& fastest, const TreesToTime& trees);
 /// chunks that wait on their way, and in periods. Considers nothing if no way could be faster than
 /// the fastest so far.
 void consider_trees(FastestSchedule& fastest, const TreesToTime& trees);
+
+/// Where messages cost the fastest schedule a lot, considers fewer trees than the optimum takes:
+/// links are not all used as well, but ranks send fewer messages. From few to many, until two in a
+/// row were no better.
+/// \param consider considers so many trees
+void consider_fewer_trees(FastestSchedule& fastest,
+                          const std::function<void(std::uint32_t trees)>& consider);
 
 }  // namespace multitree

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "algorithms/generators/fastest_trees_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
@@ -20,6 +23,8 @@ std::uint32_t trees_option(const Spec& options) {
   return options.get_number("k", 0, 1, kMaxTreesPerRoot);
 }
 
+/// Beyond this many ranks no fewer trees than the optimum's are tried.
+constexpr std::uint32_t kMaxFewer = 64;
 constexpr Pipeline kGather{.fill = 0.05, .most_transfers = 1U << 19};
 constexpr Pipeline kBroadcast{.fill = 0.01, .most_transfers = 1U << 18};
 
@@ -33,42 +38,100 @@ std::uint32_t broadcast_segments(const TreePacking& packing) {
   return static_cast<std::uint32_t>(std::min(wanted, kMaxTransfers / arcs + 1));
 }
 
-/// `what`: the packing's name, among all of the network. `segments`: 0 for as many as are worth it.
-Schedule timed(const TreePacking& packing, const std::string& what, const Topology& topology,
-               const Pipeline& pipeline, std::uint32_t segments, const Spec& options) {
-  // Filling the pipeline takes all hops but one; trees of depth one have none.
-  const TreesToTime trees{.name = what,
-                          .packing = packing,
-                          .topology = topology,
-                          .hops = std::max(depth(packing), 1U) - 1,
-                          .pipeline = pipeline,
-                          .segments = segments,
-                          .timing = {}};
-  FastestSchedule fastest(size_option(options), message_option(options));
-  if (trees.segments != 0 || fastest.message() == Time{}) {
-    consider_plain_trees(fastest, trees);
-  } else {
-    consider_trees(fastest, trees);
+/// What a schedule is asked for.
+struct Asked {
+  explicit Asked(const Spec& options)
+      : trees(trees_option(options)),
+        segments(segments_option(options)),
+        bytes(size_option(options)),
+        message(message_option(options)) {}
+
+  [[nodiscard]] bool is_for_messages() const { return segments == 0 && message != Time{}; }
+
+  std::uint32_t trees, segments;  // 0: not given
+  std::uint64_t bytes;
+  Time message;
+};
+
+/// Packs so many trees, 0 for as many as the optimum takes.
+using Pack = std::function<TreePacking(std::uint32_t trees)>;
+
+/// One network's trees, and ways to time them.
+class Forest {
+ public:
+  /// `what`: is packed, among all of the network
+  Forest(std::string what, const Topology& topology, const Pipeline& pipeline, Pack pack)
+      : what_(std::move(what)), topology_(topology), pipeline_(pipeline), pack_(std::move(pack)) {}
+
+  [[nodiscard]] SharedPacking packing(std::uint32_t trees) const {
+    return ScheduleStore::packing(topology_, name(trees), [&] { return pack_(trees); });
   }
-  return fastest.best()->schedule();
-}
+  /// Of so many trees, in so many segments, for all sizes.
+  [[nodiscard]] Schedule plain(std::uint32_t trees, std::uint32_t segments,
+                               std::uint64_t bytes) const {
+    const SharedPacking packed = packing(trees);
+    FastestSchedule only(bytes, Time{});
+    TreesToTime plain = to_time(trees, *packed);
+    plain.segments = segments;
+    consider_plain_trees(only, plain);
+    return only.best()->schedule();
+  }
+  /// Considers so many trees.
+  void consider(FastestSchedule& fastest, std::uint32_t trees) const {
+    const SharedPacking packed = packing(trees);
+    consider_trees(fastest, to_time(trees, *packed));
+  }
+  /// Considers fewer trees than the optimum takes.
+  void consider_fewer(FastestSchedule& fastest) const {
+    if (topology_.num_ranks() == 1 || topology_.num_ranks() > kMaxFewer) return;
+    consider(fastest, 1);
+    consider_fewer_trees(fastest, [&](std::uint32_t trees) { consider(fastest, trees); });
+  }
+
+ private:
+  [[nodiscard]] std::string name(std::uint32_t trees) const {
+    return fmt::format("forest of {}{}", trees, what_);
+  }
+  [[nodiscard]] TreesToTime to_time(std::uint32_t trees, const TreePacking& packed) const {
+    // Filling the pipeline takes all hops but one; trees of depth one have none.
+    return {.name = name(trees),
+            .packing = packed,
+            .topology = topology_,
+            .hops = std::max(depth(packed), 1U) - 1,
+            .pipeline = pipeline_,
+            .timing = {}};
+  }
+
+  std::string what_;
+  const Topology& topology_;
+  const Pipeline& pipeline_;
+  Pack pack_;
+};
 
 Schedule forest_all_gather(const Topology& topology, const Spec& options) {
-  const std::uint32_t trees = trees_option(options);
-  const std::string name = fmt::format("forest of {}", trees);
-  const SharedPacking packing =
-      ScheduleStore::packing(topology, name, [&] { return pack_all_gather(topology, trees); });
-  return timed(*packing, name, topology, kGather, segments_option(options), options);
+  const Asked asked(options);
+  const Forest forest("", topology, kGather,
+                      [&](std::uint32_t trees) { return pack_all_gather(topology, trees); });
+  if (asked.is_for_messages()) {
+    FastestSchedule fastest(asked.bytes, asked.message);
+    forest.consider(fastest, asked.trees);
+    return fastest.best()->schedule();
+  }
+  return forest.plain(asked.trees, asked.segments, asked.bytes);
 }
 
 Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& options) {
-  const std::uint32_t trees = trees_option(options);
-  const std::string name = fmt::format("forest of {} at {}", trees, index(root));
-  const SharedPacking packing =
-      ScheduleStore::packing(topology, name, [&] { return pack_broadcast(topology, root, trees); });
-  std::uint32_t segments = segments_option(options);
-  if (segments == 0 && message_option(options) == Time{}) segments = broadcast_segments(*packing);
-  return timed(*packing, name, topology, kBroadcast, segments, options);
+  Asked asked(options);
+  const Forest forest(fmt::format(" at {}", index(root)), topology, kBroadcast,
+                      [&](std::uint32_t trees) { return pack_broadcast(topology, root, trees); });
+  if (asked.is_for_messages()) {
+    FastestSchedule fastest(asked.bytes, asked.message);
+    forest.consider(fastest, asked.trees);
+    if (asked.trees == 0) forest.consider_fewer(fastest);
+    return fastest.best()->schedule();
+  }
+  if (asked.segments == 0) asked.segments = broadcast_segments(*forest.packing(asked.trees));
+  return forest.plain(asked.trees, asked.segments, asked.bytes);
 }
 
 }  // namespace
@@ -80,7 +143,8 @@ Algorithm forest_algorithm() {
               "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
           .parameters =
               "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
-              "takes); segments=N: pieces of a tree (default: about 5% to fill the pipeline; "
+              "takes; broadcast and reduce: or fewer, where message is given); segments=N: pieces "
+              "of a tree (default: about 5% to fill the pipeline; "
               "broadcast and reduce: about 1/8, or 1% where message is given); size=BYTES, "
               "message=TIME: size and cost of a message that segments and their order are chosen "
               "for (default: 64MiB, 0ns)",

@@ -158,5 +158,22 @@ TEST(UnbalancedSwitches, AreServedWhereTheDifferenceIsNotNeeded) {
   EXPECT_EQ(make_schedule("forest", topology).collective, Collective::AllReduce);
 }
 
+/// The last trees get no detours for the first ones' sake.
+TEST(Broadcasts, HaveTreesThatAreAllShallow) {
+  struct Case {
+    const char* network;
+    std::uint32_t farthest, most;  // hops from the root; of a tree
+  };
+  for (const Case& one : {Case{"torus:4x4", 4, 5}, Case{"torus:4x4x4", 6, 7},
+                          Case{"hypercube:5", 5, 6}, Case{"mesh:8x8", 14, 14}}) {
+    SCOPED_TRACE(one.network);
+    const Topology topology = make_topology(one.network);
+    const TreePacking packing = pack_broadcast(topology, Rank{0});
+    EXPECT_TRUE(load(packing, topology) == exact(broadcast_bound(topology, Rank{0})));
+    EXPECT_GE(depth(packing), one.farthest);
+    EXPECT_LE(depth(packing), one.most);
+  }
+}
+
 }  // namespace
 }  // namespace multitree
