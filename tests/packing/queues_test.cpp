@@ -239,9 +239,10 @@ std::vector<Turn> random_turns(const PackingPlan& plan, Generator& random) {
 }
 
 /// One transfer after the other in the first step in which its data is there, its sender has sent
-/// all that comes before it (`senders_too`), and so has each of its links, which have room.
+/// and its receiver received all that comes before it (`ranks_too`), and so has each of its links,
+/// which have room.
 std::vector<Transfer> plain_steps(const PackingPlan& plan, const std::vector<Turn>& turns,
-                                  bool senders_too) {
+                                  bool ranks_too) {
   std::vector<Transfer> placed;
   std::map<LinkId, std::uint32_t> last;
   std::map<std::pair<LinkId, std::uint32_t>, std::uint32_t> used;
@@ -250,7 +251,9 @@ std::vector<Transfer> plain_steps(const PackingPlan& plan, const std::vector<Tur
     const Rank root = plan.chunking.chunks[next.chunk].root();
     for (const Transfer& other : placed) {
       if (waits_for(next, other, root)) next.step = std::max(next.step, other.step + 1);
-      if (senders_too && other.src == next.src) next.step = std::max(next.step, other.step);
+      if (ranks_too && (other.src == next.src || other.dst == next.dst)) {
+        next.step = std::max(next.step, other.step);
+      }
     }
     const auto route = route_of(next, plan.packing.routes);
     for (const LinkId link : route) next.step = std::max(next.step, last[link]);
@@ -268,7 +271,7 @@ std::vector<Transfer> plain_steps(const PackingPlan& plan, const std::vector<Tur
   return placed;
 }
 
-TEST(Queues, StepsAreTheLeastThatKeepTheOrderOfSenders) {
+TEST(Queues, StepsAreTheLeastThatKeepTheOrderOfRanks) {
   using Place = std::tuple<std::uint32_t, Op, std::uint32_t, Rank, Rank>;
   const auto places = [](const std::vector<Transfer>& transfers) {
     std::vector<Place> all;
@@ -277,7 +280,7 @@ TEST(Queues, StepsAreTheLeastThatKeepTheOrderOfSenders) {
     return all;
   };
   Generator random(23);
-  std::uint32_t differ = 0;  // unless senders count
+  std::uint32_t differ = 0;  // unless ranks count
   for (const DrawnKind& kind : drawn_kinds(9)) {
     for (int i = 0; i < 25; ++i) {
       SCOPED_TRACE(fmt::format("{} {}", to_string(kind), i));

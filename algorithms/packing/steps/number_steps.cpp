@@ -52,14 +52,14 @@ class Room {
 
 /// The step of each turn.
 std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vector<Turn>& turns,
-                                       bool senders_too) {
+                                       bool ranks_too) {
   Room room(plan.topology);
   // First step in which a rank can send a chunk.
   std::vector<std::uint32_t> known(plan.chunking.chunks.size() * plan.packing.ranks, 0);
   // Its last reduction so far: where it came from. In one step lower ranks are summed first.
   std::vector<std::uint32_t> last(known.size(), 0);
-  // By rank: the step in which it sent last.
-  std::vector<std::uint32_t> sent(plan.packing.ranks, 0);
+  // By rank: the step in which it sent and received last.
+  std::vector<std::uint32_t> sent(plan.packing.ranks, 0), received(sent);
   std::vector<std::uint32_t> steps;
   steps.reserve(turns.size());
   for (const Turn& turn : turns) {
@@ -68,7 +68,7 @@ std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vecto
     std::uint32_t step = 0;
     for (const TreeArc& arc : group.arcs) {
       step = std::max(step, known[plan.value_index(turn.chunk, arc.src)]);
-      if (senders_too) step = std::max(step, sent[index(arc.src)]);
+      if (ranks_too) step = std::max({step, sent[index(arc.src)], received[index(arc.dst)]});
     }
     if (turn.arc < tree.reductions && tree.before[turn.arc] != kNoArc) {
       // Not before the last one, and in its step only from a higher rank.
@@ -83,6 +83,7 @@ std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vecto
       last[value] = index(arc.src);
       known[value] = std::max(known[value], step + 1);
       sent[index(arc.src)] = step;
+      received[index(arc.dst)] = step;
     }
     steps.push_back(step);
   }
@@ -104,7 +105,7 @@ std::vector<std::uint32_t> by_step(const std::vector<std::uint32_t>& steps) {
 
 }  // namespace
 
-Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns, bool senders_too) {
+Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns, bool ranks_too) {
   Schedule schedule;
   schedule.collective = plan.packing.collective;
   schedule.root = plan.packing.root;
@@ -113,7 +114,7 @@ Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns, b
   schedule.chunks = plan.chunking.chunks;
   schedule.transfers.reserve(turns.size());
   schedule.routes.reserve(turns.size());
-  const std::vector<std::uint32_t> steps = least_steps(plan, turns, senders_too);
+  const std::vector<std::uint32_t> steps = least_steps(plan, turns, ranks_too);
   const std::vector<std::uint32_t> order = by_step(steps);
   // Of the turns of a step: their canonical order, and their arcs.
   using Place = std::tuple<bool, std::uint32_t, Rank, Rank, const ArcGroup*>;

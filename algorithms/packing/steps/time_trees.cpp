@@ -319,8 +319,8 @@ class ListScheduler {
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options) {
   const PackingPlan plan = plan_packing(packing, topology, options);
-  const bool senders_too = options.queues > 0 || options.costs.has_value();
-  return number_steps(plan, ListScheduler(plan, options.queues).run(), senders_too);
+  const bool ranks_too = options.queues > 0 || options.costs.has_value();
+  return number_steps(plan, ListScheduler(plan, options.queues).run(), ranks_too);
 }
 
 }  // namespace multitree

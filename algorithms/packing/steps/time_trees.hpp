@@ -35,8 +35,9 @@ struct TimingOptions {
   /// one that cannot.
   std::uint32_t queues = 0;
   /// Instead of `lag`: data is passed on after the latency of its route and the time of a message,
-  /// and a rank sends one message after the other. What it sends has its steps in that order, too,
-  /// whichever links it takes: nothing urgent waits for what could have gone as well.
+  /// and a rank sends one message after the other. What it sends, and what it receives, has its
+  /// steps in that order, too, whichever links it takes: nothing urgent waits for what could have
+  /// gone as well.
   std::optional<MessageCosts> costs = std::nullopt;
 };
 

@@ -84,8 +84,9 @@ struct Turn {
 
 /// The schedule that serves transfers in the order of `turns`, each link and each chunk: steps are
 /// the least possible ones that keep it. \pre no transfer comes before what it waits for.
-/// \param senders_too also what a rank sends is in that order, whichever links it takes
+/// \param ranks_too also what a rank sends is in that order, whichever links it takes, and, for the
+/// sake of the schedule's mirror image, what it receives
 Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns,
-                      bool senders_too = false);
+                      bool ranks_too = false);
 
 }  // namespace multitree
