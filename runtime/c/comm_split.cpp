@@ -81,8 +81,9 @@ std::optional<LostMember> Comm::find_lost(const std::vector<Rank>& members) {
   if (look() == mtSuccess) return std::nullopt;
   const auto found = [&](Rank lost, std::string how) {
     const auto at = std::ranges::find(members, lost);
-    return at == members.end() ? std::nullopt
-                               : std::optional(LostMember{static_cast<std::size_t>(at - members.begin()), std::move(how)});
+    if (at == members.end()) return std::optional<LostMember>();
+    const auto place = static_cast<std::size_t>(at - members.begin());
+    return std::optional(LostMember{place, std::move(how)});
   };
   if (const std::optional<Rank> first = cause().rank) {
     if (auto lost = found(*first, words())) return lost;

@@ -72,8 +72,8 @@ NewPart Tcp::part(std::uint64_t which, std::span<const Seat> members) {
           }};
 }
 
-/// Only the first failure of a job is told. Who has died since is asked for, so that ranks which die
-/// all at once do not take as many words each as there are ranks.
+/// Only the first failure of a job is told. Who has died since is asked for, so that ranks which
+/// die all at once do not take as many words each as there are ranks.
 std::optional<Seat> Tcp::find_dead(std::span<const Seat> seats) {
   receive();
   if (failure_.empty()) return std::nullopt;
@@ -104,7 +104,8 @@ void Tcp::look_for_dead(std::span<const Seat> seats) {
 void Tcp::hear_who_died(const std::string& payload) {
   Reader reader(payload);
   while (const auto rank = reader.number()) {
-    if (*rank >= options_.size) return fail_with("invalid message from " + options_.coordinator_name);
+    if (*rank >= options_.size)
+      return fail_with("invalid message from " + options_.coordinator_name);
     dead_.insert(Seat{*rank});
   }
 }

@@ -356,8 +356,7 @@ TEST(CApiOperators, WrongArgumentsAreNamed) {
             mtInvalidArgument);
   EXPECT_EQ(words(), "scalar is NULL");
   const auto nowhere = static_cast<mtScalarResidence_t>(std::stoi("2"));
-  EXPECT_EQ(mtRedOpCreatePreMulSum(&op, &scalar, mtFloat64, nowhere, one.comm),
-            mtInvalidArgument);
+  EXPECT_EQ(mtRedOpCreatePreMulSum(&op, &scalar, mtFloat64, nowhere, one.comm), mtInvalidArgument);
   EXPECT_EQ(words(), "residence: expected an mtScalarResidence_t, found 2");
   EXPECT_EQ(mtRedOpDestroy(mtMax, one.comm), mtInvalidArgument);
   ASSERT_EQ(mtRedOpCreatePreMulSum(&op, &scalar, mtFloat64, mtScalarDevice, one.comm), mtSuccess);
