@@ -96,6 +96,12 @@ struct Part {
   std::string name;           ///< empty where this process has no other of them
 };
 
+/// One of a part that does not come to it.
+struct LostMember {
+  std::size_t place = 0;  ///< in the part
+  std::string how;
+};
+
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
 /// calls of several threads take turns.
 class Comm {
@@ -177,8 +183,8 @@ class Comm {
   std::optional<Part> split(int color, int key, Deadline deadline);
   /// Collective over `members`, in their order, all of which name the same `tag`. \throws Failure
   Part part(std::uint64_t tag, const std::vector<Rank>& members);
-  /// Which of these was lost, as far as is known: its place among them. Never waits.
-  std::optional<std::size_t> find_lost(const std::vector<Rank>& members);
+  /// Which of these was lost, as far as is known. Waits a moment at most.
+  std::optional<LostMember> find_lost(const std::vector<Rank>& members);
 
   /// Collective where ranks go without messages. \throws Error, Failure.
   void* allocate(std::size_t bytes);

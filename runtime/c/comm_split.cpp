@@ -77,19 +77,31 @@ Part Comm::make_part(std::uint64_t which, const std::vector<Seat>& members) {
   return part;
 }
 
-std::optional<std::size_t> Comm::find_lost(const std::vector<Rank>& members) {
+std::optional<LostMember> Comm::find_lost(const std::vector<Rank>& members) {
   if (look() == mtSuccess) return std::nullopt;
-  const std::optional<Rank> lost = cause().rank;
-  const auto at = lost ? std::ranges::find(members, *lost) : members.end();
-  return at == members.end() ? std::nullopt : std::optional<std::size_t>(at - members.begin());
+  const auto found = [&](Rank lost, std::string how) {
+    const auto at = std::ranges::find(members, lost);
+    if (at == members.end()) return std::optional<LostMember>();
+    const auto place = static_cast<std::size_t>(at - members.begin());
+    return std::optional(LostMember{place, std::move(how)});
+  };
+  if (const std::optional<Rank> first = cause().rank) {
+    if (auto lost = found(*first, words())) return lost;
+  }
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || bootstrap_ == nullptr || shrunk_ || is_forked()) return std::nullopt;
+  std::vector<Seat> seats;
+  for (const Rank member : members) seats.push_back(seat_of(member));
+  const std::optional<Seat> dead = bootstrap_->find_dead(seats);
+  return dead ? found(rank_at(*dead), "died after this: " + words()) : std::nullopt;
 }
 
 Joined join_part(const std::shared_ptr<Comm>& whole, const Part& part, BootstrapOptions options) {
   options.failed_before = [whole, members = part.members]() -> std::optional<std::string> {
-    const std::optional<std::size_t> lost = whole->find_lost(members);
+    const std::optional<LostMember> lost = whole->find_lost(members);
     if (!lost) return std::nullopt;
-    return fmt::format("rank {} was lost before it joined (rank {} of {}; {})", *lost,
-                       members[*lost], whole->size(), whole->words());
+    return fmt::format("rank {} was lost before it joined (rank {} of {}; {})", lost->place,
+                       members.at(lost->place), whole->size(), lost->how);
   };
   return {.job = part.job.join(options), .name = part.name};
 }

@@ -30,8 +30,9 @@ MT_API mtResult_t mtRedOpCreate(mtRedOp_t* op, mtRedOpFunction_t function, void*
 
 /** Where a scalar lies, as in NCCL. */
 typedef enum {
-  mtScalarDevice = 0,       /**< where a collective finds it when it starts: in host memory here */
-  mtScalarHostImmediate = 1 /**< in host memory, and is read when the operator is made */
+  mtScalarDevice = 0,        /**< where a collective finds it when it starts: in host memory here */
+  mtScalarHostImmediate = 1, /**< in host memory, and is read when the operator is made */
+  mtMaxScalarResidence = INT_MAX /**< none, but any number is a value of the type in C++ as well */
 } mtScalarResidence_t;
 /** Thread-safe. A sum of what each rank's input is when multiplied by `scalar`, one element of
  * `type`, which may differ between ranks; products are rounded to the type. For calls with that
@@ -50,7 +51,11 @@ MT_API mtResult_t mtRedOpCreateOnWire(mtRedOp_t* op, mtRedOp_t base, mtDataType_
 /** What the unit of an exact sum follows from: the largest contribution to each element, or to each
  * block of 32 elements, which takes a tenth of the time and rounds small elements beside large ones
  * as those. */
-typedef enum { mtExactElements = 0, mtExactBlocks = 1 } mtExact_t;
+typedef enum {
+  mtExactElements = 0,
+  mtExactBlocks = 1,
+  mtMaxExact = INT_MAX /**< none, as mtMaxScalarResidence */
+} mtExact_t;
 /** Thread-safe. `base` (mtSum or mtAvg) of floats that are added as whole numbers of a unit which
  * all contributions have in common, so that any schedule, order of ranks and network gives the same
  * bits. With R ranks a sum is off by at most R/2 last places of its largest contribution and one

@@ -50,6 +50,10 @@ class SharedBootstrap final : public Bootstrap {
     const std::scoped_lock lock(mutex_);
     return job_->lost_seat();
   }
+  [[nodiscard]] std::optional<Seat> find_dead(std::span<const Seat> seats) override {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock.owns_lock() ? job_->find_dead(seats) : std::nullopt;
+  }
   std::string culprit(const std::optional<Whereabouts>& self) override {
     const std::scoped_lock lock(mutex_);
     return job_->culprit(self);

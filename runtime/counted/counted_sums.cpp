@@ -95,14 +95,18 @@ void CountedAllReduce::await(std::unique_lock<std::mutex>& lock, const auto& is_
                              const auto& words) {
   constexpr std::chrono::milliseconds kLook{20};
   using Time = CountedLane::Clock::time_point;
-  const Time end = CountedLane::Clock::now() + bounds_.timeout;
+  const Time begin = CountedLane::Clock::now(), end = begin + bounds_.timeout;
+  Time next_look = begin + kLook;
   std::optional<Time> failed_at;
   while (!error_ && !is_there()) {
-    if (changed_.wait_for(lock, kLook) == std::cv_status::no_timeout) continue;
+    changed_.wait_for(lock, kLook);
+    // Other messages may come all the time, and a network that lets go of a rank is busy for ever.
+    if (CountedLane::Clock::now() < next_look) continue;
     lock.unlock();
     const std::optional<std::string> failure = job_->failure();
     lock.lock();
     const Time now = CountedLane::Clock::now();
+    next_look = now + kLook;
     // What was sent before may not have been taken in.
     if (failure && !failed_at) failed_at = now;
     if (failure && now - *failed_at > kLastWords) throw Error(ErrorCode::Transport, *failure);

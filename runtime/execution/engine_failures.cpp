@@ -61,7 +61,9 @@ void Engine::check_interruption() {
 bool Engine::still_moves() {
   const Clock::time_point now = Clock::now();
   if (!failed_at_) failed_at_ = now;
-  return now - *failed_at_ < kLastWords && move().running;
+  if (now - *failed_at_ >= kLastWords) return false;
+  const Moves moves = move();
+  return moves.network || moves.running;  // a message comes in parts
 }
 
 void Engine::check_failure(const Running* in) {

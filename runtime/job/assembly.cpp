@@ -160,6 +160,8 @@ void Assembly::handle(Guest& guest, const Frame& frame) {
       return;
     case FrameType::WhoIsMissing:
       return guest.channel.send(FrameType::Missing, missing());
+    case FrameType::WhoDied:
+      return guest.channel.send(FrameType::Died, dead(members_for(guest)));
     case FrameType::WhoIsStuck:
       return ask_where(guest, frame);
     case FrameType::Here:
@@ -329,6 +331,14 @@ void Assembly::lost(Guest& guest, const std::string& how) {
   state_of(*guest.origin) = State::Dead;
   const Seat rank = seat_of(*guest.origin);
   broadcast_failure(fmt::format("rank {} died ({})", rank, how), &guest, rank);
+}
+
+std::string Assembly::dead(const Members& known) const {
+  Writer ranks;
+  for (std::uint32_t r = 0; r < known.size(); ++r) {
+    if (states_[index(known[r])] == State::Dead) ranks.number(r);
+  }
+  return ranks.bytes();
 }
 
 std::string Assembly::missing() const {

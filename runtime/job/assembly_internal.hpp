@@ -121,6 +121,8 @@ class Assembly {
                          const Writer& words);
   void links_died(Guest& guest, const Frame& frame);
   void lost(Guest& guest, const std::string& how);
+  /// Who has died of these, by their places.
+  [[nodiscard]] std::string dead(const Members& known) const;
   [[nodiscard]] std::string missing() const;
 
   ShrinkVote vote_;

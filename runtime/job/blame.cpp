@@ -184,6 +184,7 @@ std::string words_of(const Whereabouts& call) {
   return call.place.empty() ? call.what : fmt::format("{} at {}", call.what, call.place);
 }
 
+std::optional<Seat> Bootstrap::find_dead(std::span<const Seat>) { return std::nullopt; }
 std::string Bootstrap::culprit(const std::optional<Whereabouts>&) { return {}; }
 void Bootstrap::tell_where(const Whereabouts&) {}
 std::optional<std::string> Bootstrap::answer_elsewhere(const std::function<Whereabouts()>&) {

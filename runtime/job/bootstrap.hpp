@@ -136,6 +136,10 @@ class Bootstrap {
   /// Not collective, never blocks: the process that failure() is about, which died or was the first
   /// to give up; empty if it is about something else.
   [[nodiscard]] virtual std::optional<Seat> lost_seat() = 0;
+  /// Not collective, waits a moment at most: one of these whose process is known to have died, once
+  /// the job has failed; also of those that died after the one that failure() is about. Looked for
+  /// now and then while this is called. `seats`: those of a part, in its order.
+  [[nodiscard]] virtual std::optional<Seat> find_dead(std::span<const Seat> seats);
   /// Not collective: who keeps this rank waiting, in a sentence for people; empty if nobody knows.
   /// All are asked where they are, and those that have not said so within a moment
   /// do not answer. `self`: where this rank is; none: at a barrier.

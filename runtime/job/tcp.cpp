@@ -116,6 +116,9 @@ void Tcp::take(const Frame& frame) {
     case FrameType::RankFailed:
       rank_failed(frame.payload);
       break;
+    case FrameType::Died:
+      hear_who_died(frame.payload);
+      break;
     case FrameType::LinkDied:
       link_died(frame.payload);
       break;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,6 +55,7 @@ class Tcp final : public Bootstrap {
     receive();
     return lost_seat_;
   }
+  [[nodiscard]] std::optional<Seat> find_dead(std::span<const Seat> seats) override;
   std::string culprit(const std::optional<Whereabouts>& self) override;
   bool asked_where() override { return asked_where_; }
   void tell_where(const Whereabouts& self) override;
@@ -119,6 +121,8 @@ class Tcp final : public Bootstrap {
   void end_with(Channel::Status status);
   void link_died(const std::string& payload);
   void rank_failed(const std::string& payload);
+  void hear_who_died(const std::string& payload);
+  void look_for_dead(std::span<const Seat> seats);
   void lose_coordinator();
   void check_failure();
   [[nodiscard]] std::optional<std::string> lost_before() const;
@@ -169,6 +173,8 @@ class Tcp final : public Bootstrap {
   bool own_failure_ = false;
   std::optional<DeadLink> dead_link_;       ///< that failure_ is about
   std::optional<Seat> lost_seat_;           ///< that failure_ is about
+  std::set<Seat> dead_;                     ///< as far as this rank has looked for them
+  Clock::time_point next_look_;             ///< for those
   std::vector<std::string> links_reports_;  ///< what this rank has told of dead links
 };
 

@@ -11,6 +11,13 @@
 #include "runtime/job/tcp_job_internal.hpp"
 
 namespace multitree::runtime {
+namespace {
+
+/// Between two looks for those that have died after the first.
+constexpr std::chrono::milliseconds kLookForDead{50};
+
+}  // namespace
+
 JobNumber Tcp::number_of(std::vector<std::uint64_t> name) const {
   name.push_back(place_.standing.epoch);
   name.push_back(static_cast<std::uint64_t>(options_.job));
@@ -63,6 +70,44 @@ NewPart Tcp::part(std::uint64_t which, std::span<const Seat> members) {
             joining.failed_before = how.failed_before;
             return std::make_shared<Tcp>(std::move(joining), place);
           }};
+}
+
+/// Only the first failure of a job is told. Who has died since is asked for, so that ranks which
+/// die all at once do not take as many words each as there are ranks.
+std::optional<Seat> Tcp::find_dead(std::span<const Seat> seats) {
+  receive();
+  if (failure_.empty()) return std::nullopt;
+  if (Clock::now() >= next_look_) {
+    look_for_dead(seats);
+    next_look_ = Clock::now() + kLookForDead;
+  }
+  const auto dead = std::ranges::find_if(seats, [&](Seat one) { return dead_.contains(one); });
+  return dead == seats.end() ? std::nullopt : std::optional(*dead);
+}
+
+/// Where the coordinator is lost, nobody else knows: then a host says that nobody is behind a door.
+/// The first rank of a part looks for all of them; the others, who hear from it, look for it.
+void Tcp::look_for_dead(std::span<const Seat> seats) {
+  if (channel_.open()) return channel_.send(FrameType::WhoDied, {});
+  if (place_.doors.empty() || seats.empty()) return;
+  if (seats.front() != options_.seat) seats = seats.first(1);
+  std::vector<const Door*> doors;
+  for (const Seat one : seats) {
+    doors.push_back(&place_.doors.at(index(place_.standing.members.at(index(one)))));
+  }
+  const std::vector<Presence> present = knock(doors, kLook);
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    if (present[i] == Presence::Gone) dead_.insert(seats[i]);
+  }
+}
+
+void Tcp::hear_who_died(const std::string& payload) {
+  Reader reader(payload);
+  while (const auto rank = reader.number()) {
+    if (*rank >= options_.size)
+      return fail_with("invalid message from " + options_.coordinator_name);
+    dead_.insert(Seat{*rank});
+  }
 }
 
 Tcp::Tcp(TcpOptions options, Place place) : options_(std::move(options)), place_(std::move(place)) {

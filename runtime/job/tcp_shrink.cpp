@@ -237,6 +237,7 @@ void Tcp::begin_anew(const std::string& payload) {
   failure_.clear();
   dead_link_.reset();
   lost_seat_.reset();
+  dead_.clear();
 }
 
 }  // namespace multitree::runtime

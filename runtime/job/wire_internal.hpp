@@ -113,6 +113,9 @@ enum class FrameType : std::uint8_t {
   // Of a gathering:
   Withdraw,   ///< -> this rank waits no more
   Withdrawn,  ///< <- and its blob is in no answer; nothing where the answer is on its way
+  // Once the job has failed:
+  WhoDied,  ///< -> of all ranks?
+  Died,     ///< <- these, by the numbers that the asker knows
 };
 
 /// Of a job; whoever says that there are more is not believed.

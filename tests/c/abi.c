@@ -47,6 +47,10 @@ static void values(void) {
   VALUE(mtMaxRedOp);
   VALUE(mtScalarDevice);
   VALUE(mtScalarHostImmediate);
+  VALUE(mtMaxScalarResidence);
+  VALUE(mtExactElements);
+  VALUE(mtExactBlocks);
+  VALUE(mtMaxExact);
   VALUE(MT_CONFIG_MAGIC);
   VALUE(MT_SHRINK_DEFAULT);
   VALUE(MT_SHRINK_ABORT);

@@ -355,6 +355,9 @@ TEST(CApiOperators, WrongArgumentsAreNamed) {
   EXPECT_EQ(mtRedOpCreatePreMulSum(&op, nullptr, mtFloat64, mtScalarDevice, one.comm),
             mtInvalidArgument);
   EXPECT_EQ(words(), "scalar is NULL");
+  const auto nowhere = static_cast<mtScalarResidence_t>(std::stoi("2"));
+  EXPECT_EQ(mtRedOpCreatePreMulSum(&op, &scalar, mtFloat64, nowhere, one.comm), mtInvalidArgument);
+  EXPECT_EQ(words(), "residence: expected an mtScalarResidence_t, found 2");
   EXPECT_EQ(mtRedOpDestroy(mtMax, one.comm), mtInvalidArgument);
   ASSERT_EQ(mtRedOpCreatePreMulSum(&op, &scalar, mtFloat64, mtScalarDevice, one.comm), mtSuccess);
   float data = 3;

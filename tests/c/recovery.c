@@ -13,6 +13,8 @@
  *     recovery successor RANKS  rank 0 dies, and rank 1 while the others meet there
  *     recovery parted RANKS     rank 2 dies before it has come to a part of the ranks
  *     recovery met RANKS        the same, where the others are to meet at it
+ *     recovery late RANKS       the last rank dies, and then rank 2 as above
+ *     recovery late-host RANKS  rank 0 dies, who would know of other deaths, and then rank 2
  * A mode that begins with "network-" does it on a named network, by messages.
  */
 #include <signal.h>
@@ -25,6 +27,8 @@ enum { kCount = 50000, kDeadlineMs = 6000 };
 
 /* A pipe that every rank writes a byte to once it has its first communicator. */
 static int joined[2];
+/* Another, for what is to come before a death. */
+static int told[2];
 
 /* Sums over a communicator of the ranks in `members`, by the numbers they had at first. */
 static void check_sums(mtComm_t comm, unsigned members) {
@@ -290,6 +294,59 @@ static void parted(mtComm_t comm, int ranks, int its_place) {
   OK(mtCommDestroy(next));
 }
 
+/* Until it is known here that somebody has died. */
+static void await_death(mtComm_t comm) {
+  mtResult_t state = mtSuccess;
+  const double start = seconds();
+  while (state == mtSuccess && seconds() - start < 20) {
+    nap(1);
+    OK(mtCommGetAsyncError(comm, &state));
+  }
+  CHECK(state == mtRemoteError);
+}
+
+/* Rank 2 dies before it has come to a part, and once all know that `first` has died, which is in no
+ * part. */
+static void late(mtComm_t comm, int ranks, int first) {
+  const int others[] = {3, 2, 1};
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  mtComm_t part = NULL, next = NULL;
+  mtResult_t state = mtInProgress;
+  char words[80];
+  double start;
+  int i;
+  if (my_rank == first) {
+    for (i = 0; i < ranks + 2; ++i) CHECK(read(joined[0], words, 1) == 1);
+    raise(SIGKILL);
+  }
+  if (my_rank == 2) {
+    await_death(comm);
+    for (i = 0; i < 2; ++i) CHECK(read(told[0], words, 1) == 1);
+    raise(SIGKILL);
+  }
+  if (my_rank == 1 || my_rank == 3) {
+    config.blocking = 0;
+    CHECK(mtCommCreateGroup(comm, others, 3, 7, &part, &config) == mtInProgress);
+    CHECK(write(joined[1], "", 1) == 1);
+  }
+  await_death(comm);
+  if (part != NULL) {
+    CHECK(write(told[1], "", 1) == 1);
+    start = seconds();
+    while (state == mtInProgress) OK(mtCommGetAsyncError(part, &state));
+    CHECK(state == mtRemoteError);
+    CHECK(seconds() - start < 3);
+    snprintf(words, sizeof words, "rank 1 was lost before it joined (rank 2 of %d; died after",
+             ranks);
+    CHECK(strstr(mtGetLastError(part), words) != NULL);
+    OK(mtCommDestroy(part));
+  }
+  next = shrunk(comm);
+  OK(mtCommDestroy(comm));
+  check_sums(next, all_but(ranks, 2) & ~(1U << first));
+  OK(mtCommDestroy(next));
+}
+
 static int run(const char* mode, mtUniqueId id, int ranks) {
   mtConfig_t config = MT_CONFIG_INITIALIZER;
   mtComm_t comm = NULL;
@@ -311,6 +368,8 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
   if (strcmp(mode, "successor") == 0) successor(comm, ranks);
   if (strcmp(mode, "parted") == 0) parted(comm, ranks, 1);
   if (strcmp(mode, "met") == 0) parted(comm, ranks, 0);
+  if (strcmp(mode, "late") == 0) late(comm, ranks, ranks - 1);
+  if (strcmp(mode, "late-host") == 0) late(comm, ranks, 0);
   return 0;
 }
 
@@ -320,12 +379,15 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: recovery MODE RANKS\n");
     return 2;
   }
-  if (pipe(joined) != 0) return 2;
+  if (pipe(joined) != 0 || pipe(told) != 0) return 2;
   if (strstr(argv[1], "killed") != NULL) doomed = 1U << 2 | 1U << 3;
   if (strstr(argv[1], "again") != NULL) doomed = 1U << 2;
   if (strstr(argv[1], "parted") != NULL || strstr(argv[1], "met") != NULL) doomed = 1U << 2;
   if (strstr(argv[1], "host") != NULL) doomed = 1U | 1U << (atoi(argv[2]) - 1);
   if (strstr(argv[1], "hosts") != NULL) doomed |= 2U;
   if (strstr(argv[1], "successor") != NULL) doomed = 3U;
+  if (strncmp(argv[1], "late", 4) == 0) {
+    doomed = 1U << 2 | 1U << (strstr(argv[1], "host") != NULL ? 0 : atoi(argv[2]) - 1);
+  }
   return run_ranks(&run, argv[1], atoi(argv[2]), doomed);
 }

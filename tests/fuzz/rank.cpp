@@ -48,6 +48,7 @@ void ask(Bootstrap& job) {
       [&] { static_cast<void>(job.failure()); },
       [&] { static_cast<void>(job.dead_link()); },
       [&] { static_cast<void>(job.lost_seat()); },
+      [&] { static_cast<void>(job.find_dead(wanted)); },
       [&] { static_cast<void>(job.shrink(kPatience)); },
   };
   for (const auto& question : questions) {

@@ -8,10 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <future>
 #include <mutex>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "algorithms/registry.hpp"
@@ -234,6 +237,38 @@ TEST(CountedAllReduce, SaysWhatItWaitedFor) {
   });
   EXPECT_THAT(test::message_of(errors[0]),
               HasSubstr("rank 0: waited 200 ms for the sum of tensor 0: 1 of "));
+}
+
+/// Sums of another tensor, which go on without rank 0, come to it all the time.
+TEST(CountedAllReduce, WaitsNoLongerWhereMessagesComeAllTheTime) {
+  const Schedule schedule = all_reduce("full:3", "multitree");
+  constexpr std::chrono::seconds kTraffic{8}, kSoon{4};
+  std::atomic<bool> over{false};
+  const auto errors = test::try_ranks(3, [&](const std::shared_ptr<Bootstrap>& job) {
+    const std::array<std::size_t, 2> tensors = {9, 9};
+    const LossBounds bounds{
+        .budget = 0.5, .deadline = Deadline(1), .timeout = Deadline(1000), .most_behind = 100'000};
+    CountedAllReduce all_reduce(job, schedule, tensors, bounds, "loopback");
+    std::vector<float> sum(9);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto time = [&] { return std::chrono::steady_clock::now() - begin; };
+    if (job->seat() == Seat{0}) {
+      all_reduce.contribute(0, sum);
+      try {
+        all_reduce.wait(0, sum);  // of which the other two know nothing
+      } catch (const Error&) {
+        over = true;
+        EXPECT_LT(time(), kSoon);
+        throw;
+      }
+    }
+    while (!over && time() < kTraffic) {
+      all_reduce.contribute(1, sum);
+      all_reduce.wait(1, sum);
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    }
+  });
+  EXPECT_THAT(test::message_of(errors[0]), HasSubstr("waited 1000 ms for the sum of tensor 0"));
 }
 
 TEST(CountedAllReduce, RefusesWhatItCannotDo) {

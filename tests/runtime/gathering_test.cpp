@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "meeting.hpp"
@@ -239,6 +240,34 @@ TEST_F(Meeting, APartThatOneIsLostToIsNotWaitedFor) {
   const auto part = all[0]->part(7, members).join(how);
   EXPECT_THAT([&] { part->barrier(kLong); },
               ThrowsMessage<Error>(StrEq("rank 0: rank 1 was lost before it joined")));
+}
+
+/// Only the first death is told to all; whoever waits for one that died later asks for it.
+TEST_F(Meeting, WhoDiesAfterTheFirstIsFound) {
+  auto joining = std::async(std::launch::async, [&] { return join_over_tcp(options(0)); });
+  std::vector<Channel> mortals;
+  for (std::uint32_t rank = 1; rank < 3; ++rank) {
+    mortals.push_back(raw_rank(coordinator_->port(), rank, 3, "secret"));
+    mortals.back().send(FrameType::Gather, {});
+  }
+  const auto job = joining.get();
+  const std::array first{1_seat};
+  const std::array second{0_seat, 2_seat};
+  EXPECT_EQ(job->find_dead(second), std::nullopt);
+  mortals[0].close();
+  EXPECT_EQ(await_failure_of(*job), "rank 1 died (connection closed)");
+  const auto await_dead = [&](std::span<const Seat> seats) {
+    std::optional<Seat> dead;
+    for (int i = 0; i < 5000 && !dead; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      dead = job->find_dead(seats);
+    }
+    return dead;
+  };
+  EXPECT_EQ(await_dead(first), 1_seat);
+  EXPECT_EQ(job->find_dead(second), std::nullopt);
+  mortals[1].close();
+  EXPECT_EQ(await_dead(second), 2_seat);
 }
 
 /// It may end as soon as it knows, and the coordinator with it.
