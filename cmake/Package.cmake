@@ -21,7 +21,7 @@ set(CPACK_COMPONENTS_ALL Unspecified)
 set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME multitree)
 set(CPACK_DEBIAN_UNSPECIFIED_DESCRIPTION "${PROJECT_DESCRIPTION}")
 # What is run where a figure is asked for, and what is loaded where it is there.
-set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "gnuplot-nox, libucx0")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "gnuplot-nox, libssl3, libucx0")
 install(FILES LICENSE DESTINATION share/doc/multitree RENAME copyright)
 
 # multitree_package(component name depends description)

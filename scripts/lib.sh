@@ -26,7 +26,7 @@ install_packages() {
 }
 
 program_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-dev libucx-dev libcli11-dev
-                nlohmann-json3-dev libfmt-dev libspdlog-dev libpugixml-dev libhwloc-dev libpmix-dev libxxhash-dev libsodium-dev libyaml-cpp-dev
+                nlohmann-json3-dev libfmt-dev libspdlog-dev libpugixml-dev libhwloc-dev libpmix-dev libxxhash-dev libsodium-dev libssl-dev libyaml-cpp-dev
                 coinor-libclp-dev libprotobuf-dev protobuf-compiler gnuplot-nox libjs-chart.js)
 build_packages=("${program_packages[@]}" verilator make zlib1g-dev)
 test_packages=(librsvg2-bin libgtest-dev libgmock-dev clang-format-14 clang-tidy-14 git openmpi-bin mpich libopenmpi-dev libmpich-dev python3 python3-dev python3-venv python3-jsonschema graphviz iproute2 libsimgrid-dev gfortran

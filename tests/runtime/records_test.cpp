@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <set>
@@ -123,6 +124,35 @@ TEST(SealedRecords, AreAllRefusedBehindOneThatWas) {
   std::string wrong = r[1], right = r[0];
   EXPECT_FALSE(records.open(reinterpret_cast<std::byte*>(wrong.data()), 3));
   EXPECT_FALSE(records.open(reinterpret_cast<std::byte*>(right.data()), 3));
+}
+
+/// Ranks on machines with and without OpenSSL understand each other.
+TEST(Ciphers, MakeTheSameBytesAndOpenEachOthers) {
+  const std::array ciphers{tcp::openssl_cipher(key_of("ours")), tcp::sodium_cipher(key_of("ours"))};
+  if (!ciphers[0]) GTEST_SKIP() << "no " << tcp::kLibcrypto;
+  if (!ciphers[1]) GTEST_SKIP() << "libsodium does not know how to use this processor for AES";
+  const std::array<unsigned char, 4> header{1, 2, 3, 4};
+  const auto bytes_of = [](std::string& text) {
+    return tcp::Cipher::Bytes(reinterpret_cast<unsigned char*>(text.data()),
+                              text.size() - tcp::Cipher::kTag);
+  };
+  for (const std::size_t size : {1, 15, 16, 17, 255, 4096, 16384}) {
+    const tcp::Cipher::Number number{static_cast<unsigned char>(size % 251), 7};
+    const std::string text = letters(size, 'a') + std::string(tcp::Cipher::kTag, '\0');
+    std::array sealed{text, text};
+    for (int i : {0, 1}) {
+      ciphers.at(i)->take(key_of(size % 2 == 0 ? "ours" : "another"));
+      ciphers.at(i)->seal(number, header, bytes_of(sealed.at(i)));
+    }
+    EXPECT_EQ(sealed[0], sealed[1]) << size;
+    for (int i : {0, 1}) {
+      std::string changed = sealed[0], right = sealed[0];
+      changed.back() = static_cast<char>(changed.back() ^ 1);
+      EXPECT_FALSE(ciphers.at(i)->open(number, header, bytes_of(changed))) << size;
+      EXPECT_TRUE(ciphers.at(i)->open(number, header, bytes_of(right))) << size;
+      EXPECT_EQ(right.substr(0, size), text.substr(0, size));
+    }
+  }
 }
 
 TEST(SealedRecords, GetAnotherKeyNowAndThen) {

@@ -7,27 +7,28 @@
 ///     what is sealed             1 to kMost
 ///     tag                        16
 ///
-/// AES-256-GCM of libsodium. The nonce is the number of the record in its direction of its
-/// connection, which has a key of its own; the length is authenticated with it.
+/// By AES-256-GCM. The nonce is the number of the record in its direction of its connection, which
+/// has a key of its own; the length is authenticated with it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "runtime/job/keys_internal.hpp"
+#include "runtime/messages/tcp/cipher_internal.hpp"
 
 namespace multitree::runtime::tcp {
 
-/// Why this processor cannot seal records; empty if it can.
+/// Why this machine cannot seal records; empty if it can.
 std::string why_no_records();
 
 /// The records of one direction, in their order.
 class Records {
  public:
   static constexpr std::size_t kMost = std::size_t{16} << 10;  ///< bytes that one seals
-  static constexpr std::size_t kHeader = 4, kTag = 16, kAround = kHeader + kTag;
+  static constexpr std::size_t kHeader = 4, kTag = Cipher::kTag, kAround = kHeader + kTag;
   /// A key seals so many, 16 GiB: far below what one of AES-GCM may.
   static constexpr std::uint64_t kRenewal = std::uint64_t{1} << 20;
 
@@ -46,15 +47,13 @@ class Records {
   bool open(std::byte* record, std::size_t bytes);
 
  private:
-  using Number = std::array<unsigned char, 12>;
   /// Of the next record.
-  Number next();
-  void expand();
+  Cipher::Number next();
 
   Key key_;
+  std::unique_ptr<Cipher> cipher_;
   std::uint64_t renewal_, count_ = 0;
-  bool over_ = false;                                      ///< one did not open
-  alignas(16) std::array<unsigned char, 512> expanded_{};  ///< the key, as the processor takes it
+  bool over_ = false;  ///< one did not open
 };
 
 }  // namespace multitree::runtime::tcp

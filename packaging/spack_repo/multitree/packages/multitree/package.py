@@ -32,6 +32,7 @@ class Multitree(CMakePackage):
     depends_on("hwloc@2:")
     depends_on("nlohmann-json@3.11:")
     depends_on("libsodium@1.0.18:")
+    depends_on("openssl@3:")
     depends_on("protobuf@21.4:21")
     depends_on("pugixml@1.13:")
     depends_on("spdlog@1.10:")
