@@ -4,6 +4,7 @@
 /// how it gathers and broadcasts.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "algorithms/schedule.hpp"
@@ -21,6 +22,25 @@ Schedule reversed_on_transposed(const Schedule& schedule);
 /// The same, for a schedule made for `topology` itself: each link is replaced by its mate. The
 /// trees are then the same in both directions. Requires topology.is_symmetric().
 Schedule reversed_by_mates(const Schedule& schedule, const Topology& topology);
+
+/// How gatherings become reductions of a network.
+class Mirror {
+ public:
+  /// `topology` has to outlive this.
+  explicit Mirror(const Topology& topology);
+  /// What gatherings have to be made for: the network itself, or, where links have no mates, it
+  /// with all links turned around.
+  [[nodiscard]] const Topology& gathers_on() const {
+    return transposed_ ? *transposed_ : topology_;
+  }
+  /// Where reductions are.
+  [[nodiscard]] const Topology& reduces_on() const { return topology_; }
+  [[nodiscard]] Schedule reduction(const Schedule& gathering) const;
+
+ private:
+  const Topology& topology_;
+  std::optional<Topology> transposed_;
+};
 
 /// `first` (ReduceScatter) then `second` (AllGather) with the same chunks: an AllReduce.
 Schedule all_reduce_of(const Schedule& first, const Schedule& second);

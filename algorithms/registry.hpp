@@ -30,6 +30,9 @@ struct Algorithm {
   Schedule (*broadcast)(const Topology& topology, Rank root, const Spec& options);
   /// nullptr: reduce-scatter then all-gather.
   Schedule (*all_reduce)(const Topology& topology, const Spec& options) = nullptr;
+  /// nullptr: the mirror images of all_gather and broadcast.
+  Schedule (*reduce_scatter)(const Topology& topology, const Spec& options) = nullptr;
+  Schedule (*reduce)(const Topology& topology, Rank root, const Spec& options) = nullptr;
   /// Options besides the default that `auto` tries, separated by '|': "segments=4|segments=64".
   std::string_view variants = {};
   /// Takes size= and message=, and makes what is fastest for them (told()).

@@ -80,7 +80,8 @@ bool has_undirected_trees(const Topology& topology) {
 /// Exactly as many pieces as `timing` says.
 SharedSchedule in_segments(const std::string& name, const TreePacking& packing,
                            const Topology& topology, const TimingOptions& timing) {
-  return time_trees_in_pieces(name, packing, topology, timing, kDefaultSize, Time{});
+  return time_trees_in_pieces(name, packing, topology, timing, kDefaultSize, Time{},
+                              keep_for(topology));
 }
 
 /// Chains of boxes in as many pieces as there is room for.
@@ -89,7 +90,8 @@ SharedSchedule over_chains(const TreePacking& chains, const Topology& topology,
   TimingOptions timing{.segments = options.segments, .lag = 1, .lag_parts = 8};
   if (options.segments != 0) return in_segments("chains", chains, topology, timing);
   timing.segments = pipeline_segments(chains, topology, 2 * depth(chains), options.bytes, kChains);
-  return time_trees_in_pieces("chains", chains, topology, timing, options.bytes, options.message);
+  return time_trees_in_pieces("chains", chains, topology, timing, options.bytes, options.message,
+                              keep_for(topology));
 }
 
 /// Of the packing and its schedules, where they are kept.
@@ -121,7 +123,8 @@ TreesToTime trees_to_time(const TreePacking& packing, const Topology& topology,
           .hops = 2 * depth(packing),
           .pipeline = options.pipeline,
           .segments = options.segments,
-          .timing = {.lag = 1, .same_order = true}};
+          .timing = {.lag = 1, .same_order = true},
+          .keep = keep_for(topology)};
 }
 
 /// Algorithms whose all-reduce is reduce-scatter + all-gather, those for large buffers first; of
@@ -172,7 +175,9 @@ class Fastest : private FastestSchedule {
     multitree::consider_trees(*this, trees_to_time(*packing, topology_, options));
   }
   void consider_fewer_trees(OptimalOptions options) {
-    multitree::consider_fewer_trees(*this, [&](std::uint32_t trees) {
+    const SharedPacking packing = pack_all_reduce(topology_, options);
+    const Time least = least_time(*packing, topology_, bytes(), Time{});
+    multitree::consider_fewer_trees(*this, least, [&](std::uint32_t trees) {
       options.trees = trees;
       consider_trees(options);
     });

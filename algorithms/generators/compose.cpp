@@ -72,6 +72,14 @@ Schedule reversed_by_mates(const Schedule& schedule, const Topology& topology) {
   });
 }
 
+Mirror::Mirror(const Topology& topology) : topology_(topology) {
+  if (!topology.is_symmetric()) transposed_ = topology.transposed();
+}
+
+Schedule Mirror::reduction(const Schedule& gathering) const {
+  return transposed_ ? reversed_on_transposed(gathering) : reversed_by_mates(gathering, topology_);
+}
+
 Schedule all_reduce_of(const Schedule& first, const Schedule& second) {
   if (first.chunks != second.chunks || first.ranks != second.ranks) {
     throw std::logic_error("expected two schedules with the same ranks and chunks");

@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/registry.hpp"
 
 namespace multitree {
@@ -35,12 +34,12 @@ SharedSchedule time_in_pieces(const FastestSchedule& fastest, const TreesToTime&
   timing.segments = trees.segments;
   if (trees.segments != 0) {
     return time_trees_in_pieces(trees.name, trees.packing, trees.topology, timing, kDefaultSize,
-                                Time{});
+                                Time{}, trees.keep);
   }
   timing.segments =
       pipeline_segments(trees.packing, trees.topology, trees.hops, fastest.bytes(), pipeline);
   return time_trees_in_pieces(trees.name, trees.packing, trees.topology, timing, fastest.bytes(),
-                              fastest.message());
+                              fastest.message(), trees.keep);
 }
 
 /// Where all links are alike it seldom pays: what is urgent has its steps early anyway.
@@ -64,7 +63,7 @@ void consider_queues(FastestSchedule& fastest, const TreesToTime& trees) {
 void consider_periods(FastestSchedule& fastest, const TreesToTime& trees) {
   if (!serves_periods(trees.packing, trees.topology)) return;
   auto periods = time_trees_in_periods(trees.name, trees.packing, trees.topology, fastest.bytes(),
-                                       fastest.message());
+                                       fastest.message(), trees.keep);
   if (periods) fastest.consider(std::move(periods));
 }
 
@@ -84,19 +83,22 @@ void consider_plain_trees(FastestSchedule& fastest, const TreesToTime& trees) {
 
 void consider_trees(FastestSchedule& fastest, const TreesToTime& trees) {
   constexpr double kWorthMore = 1.01, kWorthPeriods = 1.05;
-  const Time least = least_time(trees.packing, trees.topology, fastest.bytes(), fastest.message());
+  // Turned around, a rank sends what it has received.
+  const Time least = least_time(trees.packing, trees.topology, fastest.bytes(),
+                                trees.are_turned ? Time{} : fastest.message());
   if (fastest.is_within(1, least)) return;
   consider_plain_trees(fastest, trees);
   if (trees.packing.ranks == 1) return;
   if (!fastest.is_within(kWorthMore, least)) consider_messages(fastest, trees);
   if (!fastest.is_within(kWorthMore, least)) consider_queues(fastest, trees);
+  if (trees.are_rivals) return;
   if (!fastest.is_within(kWorthPeriods, least)) consider_periods(fastest, trees);
 }
 
-void consider_fewer_trees(FastestSchedule& fastest,
+void consider_fewer_trees(FastestSchedule& fastest, Time least,
                           const std::function<void(std::uint32_t)>& consider) {
-  constexpr double kWorthTrying = 0.03;
-  if (fastest.message() == Time{} || fastest.share_of_messages() < kWorthTrying) return;
+  constexpr double kWorthMore = 1.03;
+  if (fastest.message() == Time{} || fastest.is_within(kWorthMore, least)) return;
   int worse = 0;
   for (const std::uint32_t trees : {2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U}) {
     const Time before = fastest.time();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/tree_packing.hpp"
@@ -29,10 +30,6 @@ class FastestSchedule {
   [[nodiscard]] bool is_within(double factor, Time least) const {
     return best_ && time_.seconds() <= factor * least.seconds();
   }
-  /// What messages cost it beside bytes and latencies, as a share of that; \pre there is one
-  [[nodiscard]] double share_of_messages() const {
-    return time_.seconds() / best_->time(bytes_, Time{}).seconds() - 1;
-  }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] Time message() const { return message_; }
 
@@ -52,6 +49,9 @@ struct TreesToTime {
   Pipeline pipeline;
   std::uint32_t segments = 0;  ///< 0: as many as are worth it
   TimingOptions timing;        ///< `segments`, `queues` and `costs` do not count
+  Keep keep;
+  bool are_rivals = false;  ///< of others, for which periods were looked for, which takes long
+  bool are_turned = false;  ///< `keep` makes reductions of what gathers
 };
 
 /// Considers the trees timed as their data comes, each link for itself.
@@ -61,11 +61,11 @@ void consider_plain_trees(FastestSchedule& fastest, const TreesToTime& trees);
 /// the fastest so far.
 void consider_trees(FastestSchedule& fastest, const TreesToTime& trees);
 
-/// Where messages cost the fastest schedule a lot, considers fewer trees than the optimum takes:
-/// links are not all used as well, but ranks send fewer messages. From few to many, until two in a
-/// row were no better.
-/// \param consider considers so many trees
-void consider_fewer_trees(FastestSchedule& fastest,
+/// Where messages cost, and the fastest schedule takes longer than `least`, what links need for as
+/// many trees as the optimum takes, considers fewer: links are not all used as well, but ranks send
+/// fewer messages, and the pipeline is shorter. From few to many, until two in a row were no
+/// better. \param consider considers so many trees
+void consider_fewer_trees(FastestSchedule& fastest, Time least,
                           const std::function<void(std::uint32_t trees)>& consider);
 
 }  // namespace multitree

@@ -9,8 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/compose.hpp"
 #include "algorithms/generators/fastest_trees_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
 #include "algorithms/packing/trees/gather_packing.hpp"
 
@@ -56,12 +58,25 @@ struct Asked {
 /// Packs so many trees, 0 for as many as the optimum takes.
 using Pack = std::function<TreePacking(std::uint32_t trees)>;
 
+/// The reductions that mirror what is made.
+Keep keep_turned(const Mirror& mirror) {
+  return [&mirror](const std::string& name, const std::function<Schedule()>& make) {
+    return ScheduleStore::get(mirror.reduces_on(), name + ", turned around",
+                              [&] { return mirror.reduction(make()); });
+  };
+}
+
 /// One network's trees, and ways to time them.
 class Forest {
  public:
-  /// `what`: is packed, among all of the network
-  Forest(std::string what, const Topology& topology, const Pipeline& pipeline, Pack pack)
-      : what_(std::move(what)), topology_(topology), pipeline_(pipeline), pack_(std::move(pack)) {}
+  /// `what`: is packed, among all of the network; `mirror`: null, or trees are turned around
+  Forest(std::string what, const Topology& topology, const Pipeline& pipeline, const Mirror* mirror,
+         Pack pack)
+      : what_(std::move(what)),
+        topology_(topology),
+        pipeline_(pipeline),
+        mirror_(mirror),
+        pack_(std::move(pack)) {}
 
   [[nodiscard]] SharedPacking packing(std::uint32_t trees) const {
     return ScheduleStore::packing(topology_, name(trees), [&] { return pack_(trees); });
@@ -76,21 +91,28 @@ class Forest {
     consider_plain_trees(only, plain);
     return only.best()->schedule();
   }
-  /// Considers so many trees.
-  void consider(FastestSchedule& fastest, std::uint32_t trees) const {
-    const SharedPacking packed = packing(trees);
-    consider_trees(fastest, to_time(trees, *packed));
-  }
-  /// Considers fewer trees than the optimum takes.
-  void consider_fewer(FastestSchedule& fastest) const {
-    if (topology_.num_ranks() == 1 || topology_.num_ranks() > kMaxFewer) return;
-    consider(fastest, 1);
-    consider_fewer_trees(fastest, [&](std::uint32_t trees) { consider(fastest, trees); });
+  /// Of what is asked for, with fewer trees than the optimum's where that is left open.
+  [[nodiscard]] Schedule fastest(const Asked& asked) const {
+    FastestSchedule fastest(asked.bytes, asked.message);
+    consider(fastest, asked.trees);
+    if (asked.trees == 0) consider_fewer(fastest);
+    return fastest.best()->schedule();
   }
 
  private:
   [[nodiscard]] std::string name(std::uint32_t trees) const {
     return fmt::format("forest of {}{}", trees, what_);
+  }
+  void consider(FastestSchedule& fastest, std::uint32_t trees) const {
+    const SharedPacking packed = packing(trees);
+    consider_trees(fastest, to_time(trees, *packed));
+  }
+  void consider_fewer(FastestSchedule& fastest) const {
+    if (topology_.num_ranks() == 1 || topology_.num_ranks() > kMaxFewer) return;
+    const Time least = least_time(*packing(0), topology_, fastest.bytes(), Time{});
+    if (fastest.is_within(1, least)) return;
+    consider(fastest, 1);
+    consider_fewer_trees(fastest, least, [&](std::uint32_t trees) { consider(fastest, trees); });
   }
   [[nodiscard]] TreesToTime to_time(std::uint32_t trees, const TreePacking& packed) const {
     // Filling the pipeline takes all hops but one; trees of depth one have none.
@@ -99,39 +121,54 @@ class Forest {
             .topology = topology_,
             .hops = std::max(depth(packed), 1U) - 1,
             .pipeline = pipeline_,
-            .timing = {}};
+            .timing = {},
+            .keep = mirror_ == nullptr ? keep_for(topology_) : keep_turned(*mirror_),
+            .are_rivals = trees != 0,
+            .are_turned = mirror_ != nullptr};
   }
 
   std::string what_;
   const Topology& topology_;
   const Pipeline& pipeline_;
+  const Mirror* mirror_;
   Pack pack_;
 };
 
-Schedule forest_all_gather(const Topology& topology, const Spec& options) {
+/// What gathers on `topology`, or its mirror image.
+Schedule from_all(const Topology& topology, const Mirror* mirror, const Spec& options) {
   const Asked asked(options);
-  const Forest forest("", topology, kGather,
+  const Forest forest("", topology, kGather, mirror,
                       [&](std::uint32_t trees) { return pack_all_gather(topology, trees); });
-  if (asked.is_for_messages()) {
-    FastestSchedule fastest(asked.bytes, asked.message);
-    forest.consider(fastest, asked.trees);
-    return fastest.best()->schedule();
-  }
+  if (asked.is_for_messages()) return forest.fastest(asked);
   return forest.plain(asked.trees, asked.segments, asked.bytes);
 }
 
-Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& options) {
+/// What spreads from the root on `topology`, or its mirror image.
+Schedule from_one(const Topology& topology, const Mirror* mirror, Rank root, const Spec& options) {
   Asked asked(options);
-  const Forest forest(fmt::format(" at {}", index(root)), topology, kBroadcast,
+  const Forest forest(fmt::format(" at {}", index(root)), topology, kBroadcast, mirror,
                       [&](std::uint32_t trees) { return pack_broadcast(topology, root, trees); });
-  if (asked.is_for_messages()) {
-    FastestSchedule fastest(asked.bytes, asked.message);
-    forest.consider(fastest, asked.trees);
-    if (asked.trees == 0) forest.consider_fewer(fastest);
-    return fastest.best()->schedule();
-  }
+  if (asked.is_for_messages()) return forest.fastest(asked);
   if (asked.segments == 0) asked.segments = broadcast_segments(*forest.packing(asked.trees));
   return forest.plain(asked.trees, asked.segments, asked.bytes);
+}
+
+Schedule forest_all_gather(const Topology& topology, const Spec& options) {
+  return from_all(topology, nullptr, options);
+}
+
+Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& options) {
+  return from_one(topology, nullptr, root, options);
+}
+
+Schedule forest_reduce_scatter(const Topology& topology, const Spec& options) {
+  const Mirror mirror(topology);
+  return from_all(mirror.gathers_on(), &mirror, options);
+}
+
+Schedule forest_reduce(const Topology& topology, Rank root, const Spec& options) {
+  const Mirror mirror(topology);
+  return from_one(mirror.gathers_on(), &mirror, root, options);
 }
 
 }  // namespace
@@ -143,7 +180,7 @@ Algorithm forest_algorithm() {
               "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
           .parameters =
               "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
-              "takes; broadcast and reduce: or fewer, where message is given); segments=N: pieces "
+              "takes, or fewer where message is given); segments=N: pieces "
               "of a tree (default: about 5% to fill the pipeline; "
               "broadcast and reduce: about 1/8, or 1% where message is given); size=BYTES, "
               "message=TIME: size and cost of a message that segments and their order are chosen "
@@ -151,6 +188,8 @@ Algorithm forest_algorithm() {
           .unsupported = supports_all,
           .all_gather = forest_all_gather,
           .broadcast = forest_broadcast,
+          .reduce_scatter = forest_reduce_scatter,
+          .reduce = forest_reduce,
           .variants = "segments=1|segments=4",
           .asks_size = true};
 }

@@ -36,8 +36,8 @@ constexpr std::array kAliases = {Alias{"optimal", "allreduce-optimal"},
 /// `make` gives a gathering for a network; this gives its mirror image, a reduction.
 template <class Make>
 Schedule mirror(const Topology& topology, Make&& make) {
-  if (topology.is_symmetric()) return reversed_by_mates(make(topology), topology);
-  return reversed_on_transposed(make(topology.transposed()));
+  const Mirror mirror(topology);
+  return mirror.reduction(make(mirror.gathers_on()));
 }
 
 Schedule all_reduce(const Algorithm& algorithm, const Topology& topology, const Spec& options) {
@@ -53,7 +53,7 @@ Schedule all_reduce(const Algorithm& algorithm, const Topology& topology, const 
 }
 
 /// What an algorithm has is put together to any collective: what copies to everyone is its own;
-/// what reduces to one is the mirror image of that.
+/// what reduces to one is its own, or the mirror image of that.
 Schedule generate(const Algorithm& algorithm, const Topology& topology, Collective collective,
                   Rank root, const Spec& options) {
   if (collective == Collective::AllReduce) return all_reduce(algorithm, topology, options);
@@ -61,6 +61,12 @@ Schedule generate(const Algorithm& algorithm, const Topology& topology, Collecti
   if (collective == Collective::Broadcast) return algorithm.broadcast(topology, root, options);
   if (collective == Collective::Gather) {
     return gather_to(algorithm.all_gather(topology, options), root, topology);
+  }
+  if (collective == Collective::ReduceScatter && algorithm.reduce_scatter != nullptr) {
+    return algorithm.reduce_scatter(topology, options);
+  }
+  if (collective == Collective::Reduce && algorithm.reduce != nullptr) {
+    return algorithm.reduce(topology, root, options);
   }
   return mirror(topology, [&](const Topology& t) {
     return generate(algorithm, t, time_reversed(collective), root, options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,12 +38,70 @@ std::uint32_t most_segments(const TreePacking& packing, const Topology& topology
   return static_cast<std::uint32_t>(std::clamp(most, 1.0, 1e9));
 }
 
+/// Transfers up to which numbers of pieces between powers of two are tried.
+constexpr std::uint64_t kMostNear = 1U << 14;
+
+std::uint64_t arcs_of(const TreePacking& packing) {
+  std::uint64_t arcs = 0;
+  for (const PackedTree& tree : packing.trees) arcs += tree.gather.size() + tree.reduce.size();
+  return arcs;
+}
+
+/// For the number of pieces that is fastest.
+class PiecesSearch {
+ public:
+  using Make = std::function<SharedSchedule(std::uint32_t segments)>;
+  PiecesSearch(Make make, std::uint64_t bytes, Time message)
+      : make_(std::move(make)), bytes_(bytes), message_(message) {}
+
+  void start(std::uint32_t segments) {
+    best_ = make_(segments);
+    segments_ = finest_ = segments;
+  }
+  /// As long as that is not slower.
+  void halve() {
+    while (segments_ > 1 && consider((segments_ + 1) / 2)) {
+    }
+  }
+  /// What lies between the best and the powers of two beside it.
+  void look_near(std::uint32_t most) {
+    const std::uint32_t middle = segments_;
+    const std::uint32_t fewer = middle - middle / 4, more = middle + (middle + 1) / 2;
+    if (fewer != middle && consider(fewer)) return;
+    if (more <= most) consider(more);
+  }
+  /// Whether it is not slower than the best, whose place it then takes.
+  bool consider(std::uint32_t segments) {
+    SharedSchedule schedule = make_(segments);
+    if (schedule->time(bytes_, message_) > best_->time(bytes_, message_)) return false;
+    best_ = std::move(schedule);
+    segments_ = segments;
+    return true;
+  }
+  [[nodiscard]] bool is_finest_best() const { return segments_ == finest_; }
+  [[nodiscard]] std::uint32_t segments() const { return segments_; }
+  [[nodiscard]] const SharedSchedule& best() const { return best_; }
+
+ private:
+  Make make_;
+  std::uint64_t bytes_;
+  Time message_;
+  SharedSchedule best_;
+  std::uint32_t segments_ = 0, finest_ = 0;
+};
+
 std::string name_of(const std::optional<MessageCosts>& costs) {
   if (!costs) return "";
   return fmt::format(", {} bytes, message {} ps", costs->bytes, costs->message.picoseconds);
 }
 
 }  // namespace
+
+Keep keep_for(const Topology& topology) {
+  return [&topology](const std::string& name, const std::function<Schedule()>& make) {
+    return ScheduleStore::get(topology, name, make);
+  };
+}
 
 Time least_time(const TreePacking& packing, const Topology& topology, std::uint64_t bytes,
                 Time message) {
@@ -61,7 +120,7 @@ Time least_time(const TreePacking& packing, const Topology& topology, std::uint6
 
 SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& packing,
                                     const Topology& topology, const TimingOptions& most,
-                                    std::uint64_t bytes, Time message) {
+                                    std::uint64_t bytes, Time message, const Keep& keep) {
   TimingOptions timing = most;
   const auto make = [&](std::uint32_t segments) {
     timing.segments = segments;
@@ -69,28 +128,17 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
     const std::string pieces =
         fmt::format("{} in {}, lag {}/{}, same order {}, queues {}{}", name, segments, timing.lag,
                     timing.lag_parts, timing.same_order, timing.queues, name_of(timing.costs));
-    return ScheduleStore::get(topology, pieces,
-                              [&] { return time_trees(packing, topology, timing); });
+    return keep(pieces, [&] { return time_trees(packing, topology, timing); });
   };
   if (message == Time{} || most.segments == 1) return make(most.segments);
-  const auto is_slower = [&](const SharedSchedule& one, const SharedSchedule& other) {
-    return one->time(bytes, message) > other->time(bytes, message);
-  };
   const std::uint32_t busy = most_segments(packing, topology, bytes, message);
+  PiecesSearch search(make, bytes, message);
   // Where messages are the limit, the most pieces are seldom the best, and take longest to time.
-  std::uint32_t segments = busy < most.segments ? (busy + 1) / 2 : most.segments;
-  SharedSchedule best = make(segments);
-  bool is_finest_best = true;
-  while (segments > 1) {
-    SharedSchedule coarser = make((segments + 1) / 2);
-    if (is_slower(coarser, best)) break;
-    best = std::move(coarser);
-    segments = (segments + 1) / 2;
-    is_finest_best = false;
-  }
-  if (!is_finest_best || busy >= most.segments) return best;
-  SharedSchedule finest = make(busy);
-  return is_slower(best, finest) ? finest : best;
+  search.start(busy < most.segments ? (busy + 1) / 2 : most.segments);
+  search.halve();
+  if (search.is_finest_best() && busy < most.segments) search.consider(busy);
+  if (arcs_of(packing) * search.segments() <= kMostNear) search.look_near(busy);
+  return search.best();
 }
 
 bool has_long_routes(const TreePacking& packing) {
@@ -116,13 +164,14 @@ bool serves_periods(const TreePacking& packing, const Topology& topology) {
 }
 
 SharedSchedule time_trees_in_periods(const std::string& name, const TreePacking& packing,
-                                     const Topology& topology, std::uint64_t bytes, Time message) {
+                                     const Topology& topology, std::uint64_t bytes, Time message,
+                                     const Keep& keep) {
   constexpr std::uint64_t kMostTransfers = std::uint64_t{1} << 18;
   const std::uint64_t arcs = arcs_of_period(packing);
   if (arcs == 0) return nullptr;
   SharedPeriod period;
   const auto make = [&](std::uint32_t periods) {
-    return ScheduleStore::get(topology, fmt::format("{} in {} periods", name, periods), [&] {
+    return keep(fmt::format("{} in {} periods", name, periods), [&] {
       if (!period) {
         period =
             ScheduleStore::period(topology, name, [&] { return find_period(packing, topology); });

@@ -82,8 +82,9 @@ TEST(TimeTrees, TakeWhatTheirPackingTakes) {
          {pack_spanning_trees(topology, 0), pack_spanning_trees(topology, 2),
           pack_all_gather(topology)}) {
       for (const std::uint64_t bytes : {8ULL, 1ULL << 16, 1ULL << 28}) {
-        const SharedSchedule made = time_trees_in_pieces("trees", packing, topology,
-                                                         {.segments = 8}, bytes, kMessageOverhead);
+        const SharedSchedule made =
+            time_trees_in_pieces("trees", packing, topology, {.segments = 8}, bytes,
+                                 kMessageOverhead, keep_for(topology));
         const Time least = least_time(packing, topology, bytes, kMessageOverhead);
         EXPECT_LE(least, made->time(bytes, kMessageOverhead)) << network << " " << bytes;
         if (bytes > 1 << 20) {
