@@ -43,12 +43,16 @@ struct Asked {
   explicit Asked(const Spec& options)
       : trees(trees_option(options)),
         segments(segments_option(options)),
+        piece(piece_option(options)),
         bytes(size_option(options)),
         message(message_option(options)) {}
 
-  [[nodiscard]] bool is_for_messages() const { return segments == 0 && message != Time{}; }
+  [[nodiscard]] bool is_for_messages() const {
+    return segments == 0 && piece == 0 && message != Time{};
+  }
 
   std::uint32_t trees, segments;  // 0: not given
+  std::uint64_t piece;            // 0: not given
   std::uint64_t bytes;
   Time message;
 };
@@ -75,6 +79,11 @@ class Forest {
     plain.segments = segments;
     consider_plain_trees(only, plain);
     return only.best()->schedule();
+  }
+  /// Segments of so many trees for chunks of `piece` bytes.
+  [[nodiscard]] std::uint32_t segments_of(std::uint32_t trees, std::uint64_t bytes,
+                                          std::uint64_t piece) const {
+    return piece_segments(*packing(trees), bytes, piece, pipeline_.most_transfers);
   }
   /// Considers so many trees.
   void consider(FastestSchedule& fastest, std::uint32_t trees) const {
@@ -109,7 +118,7 @@ class Forest {
 };
 
 Schedule forest_all_gather(const Topology& topology, const Spec& options) {
-  const Asked asked(options);
+  Asked asked(options);
   const Forest forest("", topology, kGather,
                       [&](std::uint32_t trees) { return pack_all_gather(topology, trees); });
   if (asked.is_for_messages()) {
@@ -117,6 +126,7 @@ Schedule forest_all_gather(const Topology& topology, const Spec& options) {
     forest.consider(fastest, asked.trees);
     return fastest.best()->schedule();
   }
+  if (asked.piece != 0) asked.segments = forest.segments_of(asked.trees, asked.bytes, asked.piece);
   return forest.plain(asked.trees, asked.segments, asked.bytes);
 }
 
@@ -130,6 +140,7 @@ Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& optio
     if (asked.trees == 0) forest.consider_fewer(fastest);
     return fastest.best()->schedule();
   }
+  if (asked.piece != 0) asked.segments = forest.segments_of(asked.trees, asked.bytes, asked.piece);
   if (asked.segments == 0) asked.segments = broadcast_segments(*forest.packing(asked.trees));
   return forest.plain(asked.trees, asked.segments, asked.bytes);
 }
@@ -145,7 +156,9 @@ Algorithm forest_algorithm() {
               "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
               "takes; broadcast and reduce: or fewer, where message is given); segments=N: pieces "
               "of a tree (default: about 5% to fill the pipeline; "
-              "broadcast and reduce: about 1/8, or 1% where message is given); size=BYTES, "
+              "broadcast and reduce: about 1/8, or 1% where message is given); piece=BYTES: instead "
+              "of segments, pieces of about so many bytes, with trees that are the same whatever "
+              "the size and message; size=BYTES, "
               "message=TIME: size and cost of a message that segments and their order are chosen "
               "for (default: 64MiB, 0ns)",
           .unsupported = supports_all,
