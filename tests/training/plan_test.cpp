@@ -143,7 +143,7 @@ TEST(RefinedPlan, TakesTheFastestPieces) {
   }
   const Costs costs = network_costs(mesh, "allreduce-optimal", nic::Model::Message);
   const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
-  const auto [refined, times] = refine_plan(plan, mesh, nic::Model::Message, 0);
+  const auto [refined, times] = refine_plan(plan, costs, mesh, nic::Model::Message, 0);
   const auto seconds = [&](const Plan& one) {
     return simulate_plan(one, mesh, nic::Model::Message).seconds;
   };
@@ -156,7 +156,7 @@ TEST(RefinedPlan, TakesTheFastestPieces) {
   }
   EXPECT_EQ(refined.transfers, plan.transfers);
   // What is at its bound stays as it is, and takes what it takes.
-  const RefinedPlan same = refine_plan(plan, mesh, nic::Model::Message, seconds(plan));
+  const RefinedPlan same = refine_plan(plan, costs, mesh, nic::Model::Message, seconds(plan));
   EXPECT_EQ(same.plan, plan);
   EXPECT_EQ(same.times.seconds, seconds(plan));
 }
@@ -170,7 +170,7 @@ TEST(RefinedPlan, TakesNoLongerThanEachByItself) {
     const auto seconds = [&](const Plan& one) {
       return simulate_plan(one, topology, nic::Model::Message).seconds;
     };
-    const RefinedPlan best = refine_plan(plan, topology, nic::Model::Message, 0);
+    const RefinedPlan best = refine_plan(plan, costs, topology, nic::Model::Message, 0);
     const double refined = best.times.seconds;
     EXPECT_EQ(refined, seconds(best.plan)) << network;
     EXPECT_LE(refined, seconds(plan)) << network;
@@ -188,7 +188,7 @@ TEST(RefinedPlan, HasVeryFinePiecesForSmallModels) {
   const Model model{"one", {{"layer", 1e-6, 1e-6, {1'607'680}}}};
   const Costs costs = network_costs(mesh, "allreduce-optimal", nic::Model::Message);
   const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
-  const auto [refined, times] = refine_plan(plan, mesh, nic::Model::Message, 0);
+  const auto [refined, times] = refine_plan(plan, costs, mesh, nic::Model::Message, 0);
   EXPECT_LT(simulate_plan(refined, mesh, nic::Model::Message).seconds,
             0.85 * simulate_plan(plan, mesh, nic::Model::Message).seconds);
 }
@@ -198,11 +198,11 @@ TEST(RefinedPlan, IsAsItWasWhereNothingIsToChoose) {
   for (const char* algorithm : {"ring", "allreduce-optimal?segments=4"}) {
     const Costs costs = network_costs(mesh, algorithm, nic::Model::Message);
     const Plan plan = make_plan("priority", kModel, costs, algorithm);
-    EXPECT_EQ(refine_plan(plan, mesh, nic::Model::Message, 0).plan, plan) << algorithm;
+    EXPECT_EQ(refine_plan(plan, costs, mesh, nic::Model::Message, 0).plan, plan) << algorithm;
   }
   const Costs costs = network_costs(mesh, kAlgorithm, nic::Model::Message);
   const Plan serial = make_plan("wfbp", kModel, costs, "allreduce-optimal");
-  EXPECT_EQ(refine_plan(serial, mesh, nic::Model::Message, 0).plan, serial);
+  EXPECT_EQ(refine_plan(serial, costs, mesh, nic::Model::Message, 0).plan, serial);
 }
 
 TEST(SimulatedPlan, OfTheFlitModelAgrees) {
@@ -254,7 +254,10 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
   const std::pair<std::string, std::string> cases[] = {
       {"{", "plan.json:1: "},
       {changed("multitree/iteration-plan/1", "other"), "schema"},
-      {changed("\"serial\"", "\"random\""), "expected serial or preemptive, found 'random'"},
+      {changed("\"serial\"", "\"random\""), "'order': expected serial, preemptive or overlapping, found 'random'"},
+      {changed("\"serial\"", "\"overlapping\""),
+       "'transfers[0]': expected allreduce in a plan with the order overlapping, found "
+       "reduce-scatter"},
       {changed("\"bytes\": 2097152", "\"bytes\": 2097151"), "expected transfers of"},
       {changed("\"layers\": [\n    3,\n    3", "\"layers\": [\n    3,\n    4"),
        "expected an integer from 3 to 3"},

@@ -55,6 +55,20 @@ TEST(Policies, PriorityInTurnByHand) {
   EXPECT_DOUBLE_EQ(seconds("priority?order=serial"), 39);  // the best of all chunks: one of all
 }
 
+// What a start takes is hidden by the next transfer, but after the last.
+TEST(Policies, PriorityOverlappingByHand) {
+  // {last} 4..6, {middle} 7..22, {front} 22..28, whose sums are there at 30; forward 30..36.
+  const Iteration whole = simulate("priority?order=overlapping&chunk=30", kThree, kCosts);
+  EXPECT_EQ(whole.order, Order::Overlapping);
+  EXPECT_EQ(whole.transfers.size(), 3U);
+  EXPECT_DOUBLE_EQ(whole.seconds, 30 + 6);
+  for (const char* chunk : {"20", "30", "64", "search"}) {
+    EXPECT_LE(seconds(std::string("priority?order=overlapping&chunk=") + chunk),
+              seconds(std::string("priority?order=serial&chunk=") + chunk))
+        << chunk;
+  }
+}
+
 TEST(Policies, PriorityTakesTurnsWhereSwitchesAreAndStartsAreCheap) {
   Costs costs = Costs::symmetric({1e-3, 0.5});
   EXPECT_EQ(simulate("priority", kThree, costs).order, Order::Preemptive);
@@ -237,7 +251,7 @@ TEST(Policies, OptionsAreChecked) {
       {"dear?barrier=maybe", "barrier: expected yes or no, got 'maybe'"},
       {"dear?fusion=some", "fusion: expected a size"},
       {"priority?chunk=-1", "chunk: expected a size"},
-      {"priority?order=fifo", "order: expected preemptive, serial or either, got 'fifo'"},
+      {"priority?order=fifo", "order: expected preemptive, serial, overlapping or either, got 'fifo'"},
       {"cocod?every=0", "every: expected a whole number from 1 on, got '0'"},
       {"fsdp?unit=some", "unit: expected a size"},
   };
