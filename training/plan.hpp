@@ -119,9 +119,10 @@ struct RefinedPlan {
 /// - A preemptive plan has its schedules in finer pieces: these are overtaken sooner and fill
 ///   pipelines sooner, and each has a header.
 /// - A plan of `priority` that says no order may be an overlapping one where a network has boxes,
-///   with all transfers in pieces of one size.
-/// It is simulated up to twelve times, until it takes less than 1.0005 times the bound; other plans
-/// once, as they are. \param costs that the plan was made with \param bound what no iteration takes
+///   with all transfers in pieces of one size. If that takes less than the plan is expected to take,
+///   the plan itself is not simulated.
+/// Up to twelve plans are simulated, until one takes less than 1.0005 times the bound; other plans
+/// are simulated once, as they are. \param costs that the plan was made with \param bound what no iteration takes
 /// less than, in seconds; 0: unknown. \throws Error as simulate_plan()
 RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& topology,
                         nic::Model model, double bound);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -12,11 +13,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "algorithms/packing/trees/boxes.hpp"
 #include "algorithms/schedule_store_internal.hpp"
 #include "algorithms/tuning/candidates_internal.hpp"
 #include "topologies/spec.hpp"
+#include "topologies/units.hpp"
 #include "training/plan.hpp"
 
 namespace multitree::training {
@@ -29,8 +32,14 @@ constexpr std::array kFills{12, 10, 8, 6, 4, 3, 2, 1};
 constexpr int kFinestOfAll = 6;
 /// Times the bound: nothing to gain that a table of thousandths would show.
 constexpr double kAtTheBound = 1.0005;
-/// Of overlapping plans.
-constexpr std::array<std::string_view, 3> kPieces{"128KiB", "64KiB", "32KiB"};
+/// Bytes of overlapping plans' messages: their transfers have one for each tree, so that front layers
+/// wait for little that went before. Smaller ones are mostly latency and headers.
+constexpr std::array<std::uint64_t, 2> kPieces{32 << 10, 16 << 10};
+/// Overlapping plans with more messages take minutes to simulate.
+constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 22;
+/// Of small models latency counts, and chains have much: transfers of so many bytes overlap on
+/// whatever schedules are the fastest for them. Of large models these take long to simulate.
+constexpr std::uint64_t kSmallModel = 8 << 20, kPartOfSmallModel = 1 << 20;
 
 bool has_option(const Spec& spec, std::initializer_list<std::string_view> keys) {
   return std::ranges::any_of(keys, [&](std::string_view key) { return spec.has(key); });
@@ -84,10 +93,14 @@ class Refinement {
     best_ = {trial.plan, std::move(times)};
     return true;
   }
-  void try_orders(const Plan& plan, const Costs& costs);
+  void try_overlapping(const Plan& plan, const Costs& costs);
   void try_fills(Trial& first);
   [[nodiscard]] bool is_at_bound() const {
     return best_ && best_->times.seconds <= kAtTheBound * bound_;
+  }
+  /// Whether something takes less than the plan is expected to take.
+  [[nodiscard]] bool beats(const Plan& plan) const {
+    return is_at_bound() || (best_ && best_->times.seconds < plan.seconds);
   }
   [[nodiscard]] RefinedPlan take() { return *std::move(best_); }
 
@@ -98,13 +111,40 @@ class Refinement {
   std::optional<RefinedPlan> best_;
 };
 
-/// Overlapping plans in pieces of one size.
-void Refinement::try_orders(const Plan& plan, const Costs& costs) {
-  for (const std::string_view piece : kPieces) {
+/// The plan with transfers of at most `part` bytes that overlap.
+Plan overlapping(const Plan& plan, const Costs& costs, std::uint64_t part,
+                 const std::string& algorithm) {
+  std::string policy = with_option(plan.policy, "order=overlapping");
+  if (!Spec::parse(policy).has("chunk")) policy += "&chunk=" + format_bytes(part);
+  Plan other = make_plan(policy, plan.model, costs, algorithm);
+  other.policy = plan.policy;
+  return other;
+}
+
+/// Over trees between all ranks.
+std::uint64_t messages_of(const Plan& plan, std::uint64_t piece, std::uint64_t ranks) {
+  std::uint64_t chunks = 0;
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    chunks += std::max(ranks, transfer.bytes / piece);
+  }
+  return chunks * 2 * (ranks - 1);
+}
+
+/// Overlapping plans on chains, in pieces of one size, and of small models on what is fastest.
+void Refinement::try_overlapping(const Plan& plan, const Costs& costs) {
+  const std::uint64_t ranks = topology_.num_ranks();
+  std::vector<Plan> others;
+  for (const std::uint64_t piece : kPieces) {
+    const std::string option = fmt::format("piece={}", format_bytes(piece));
+    others.push_back(
+        overlapping(plan, costs, ranks * piece, with_option(plan.algorithm, option)));
+    if (messages_of(others.back(), piece, ranks) > kMostMessages) others.pop_back();
+  }
+  if (plan.model.bytes() <= kSmallModel) {
+    others.push_back(overlapping(plan, costs, kPartOfSmallModel, plan.algorithm));
+  }
+  for (Plan& other : others) {
     if (is_at_bound()) return;
-    Plan other = make_plan(with_option(plan.policy, "order=overlapping"), plan.model, costs,
-                           with_option(plan.algorithm, fmt::format("piece={}", piece)));
-    other.policy = plan.policy;
     Trial trial(std::move(other), topology_);
     try_one(trial);
   }
@@ -132,11 +172,14 @@ RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& to
   ScheduleStore store(topology);
   const ScheduleStore::Use sharing(store);
   Refinement refinement(topology, model, bound);
+  if (leaves_pieces(plan) && leaves_order(plan) && pack_boxes(topology)) {
+    refinement.try_overlapping(plan, costs);
+    // What is expected to take longer takes longer still where transfers meet at switches.
+    if (refinement.beats(plan)) return refinement.take();
+  }
   Trial first(plan, topology);
   refinement.try_one(first);
-  if (!leaves_pieces(plan)) return refinement.take();
-  if (leaves_order(plan) && pack_boxes(topology)) refinement.try_orders(plan, costs);
-  if (plan.order == Order::Preemptive) refinement.try_fills(first);
+  if (leaves_pieces(plan) && plan.order == Order::Preemptive) refinement.try_fills(first);
   return refinement.take();
 }
 
