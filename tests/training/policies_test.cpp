@@ -79,6 +79,19 @@ TEST(Policies, PriorityTakesTurnsWhereSwitchesAreAndStartsAreCheap) {
   EXPECT_EQ(simulate("priority", kThree, costs).order, Order::Preemptive);
 }
 
+/// What reduce-scatters and all-gathers cost need not be known for others.
+TEST(Policies, SayWhetherTheyHaveHalves) {
+  Costs other = kCosts;
+  other.reduce_scatter = other.all_gather = {50, 7};
+  for (const Policy& policy : policies()) {
+    EXPECT_EQ(has_halves(policy.name), seconds(policy.name) != seconds(policy.name, kThree, other))
+        << policy.name;
+  }
+  EXPECT_TRUE(has_halves("dear?fusion=none"));
+  EXPECT_FALSE(has_halves("priority?order=serial"));
+  EXPECT_FALSE(has_halves("none of them"));
+}
+
 /// The same times at all costs as those of transfers one by one.
 TEST(Pricers, SayWhatPoliciesTake) {
   std::mt19937 random(7);

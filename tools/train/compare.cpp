@@ -122,7 +122,7 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
 
 int run_compare(const CompareFlags& flags) {
   const training::Model model = load_model(flags);
-  const Setting setting = setting_of(flags, model);
+  const Setting setting = setting_of(flags, model, chosen_policies(flags));
   const std::vector<Outcome> outcomes = outcomes_of(flags, model, setting);
   if (!flags.json) print(words_of_machine(flags));
   flags.json ? print_json(json_of(outcomes, setting, model))

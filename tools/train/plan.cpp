@@ -51,7 +51,7 @@ Plan with_simulated_times(Plan plan, const Topology& topology, const Setting& se
 int run_plan(const PlanFlags& flags) {
   const training::Model model = load_model(flags);
   const Topology topology = load_whole_network(flags.network);
-  const Setting setting = setting_of(flags, model);
+  const Setting setting = setting_of(flags, model, {flags.policy});
   Plan plan = for_flag("--policy", [&] {
     return training::make_plan(flags.policy, model, setting.costs, flags.algorithm);
   });

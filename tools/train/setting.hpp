@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "tools/command.hpp"
 #include "training/bound.hpp"
@@ -53,8 +54,9 @@ struct Setting {
   training::Costs costs;
   training::IterationBound bound;
 };
-/// As the flags say it, or of the network.
-Setting setting_of(const TrainFlags& flags, const training::Model& model);
+/// As the flags say it, or of the network, for these policies.
+Setting setting_of(const TrainFlags& flags, const training::Model& model,
+                   const std::vector<std::string>& policies);
 
 /// "57.312ms".
 std::string milliseconds(double seconds);
