@@ -37,9 +37,11 @@ constexpr double kAtTheBound = 1.0005;
 constexpr std::array<std::uint64_t, 2> kPieces{32 << 10, 16 << 10};
 /// Overlapping plans with more messages take minutes to simulate.
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 22;
-/// Of small models latency counts, and chains have much: transfers of so many bytes overlap on
-/// whatever schedules are the fastest for them. Of large models these take long to simulate.
+/// Of small models latency counts, and chains have much: in boxes transfers of so many bytes overlap
+/// on whatever schedules are the fastest for them. Of large models these take long to simulate.
 constexpr std::uint64_t kSmallModel = 8 << 20, kPartOfSmallModel = 1 << 20;
+/// On networks without switches whole layers of theirs overlap in these pieces.
+constexpr std::array<std::uint64_t, 2> kSmallPieces{4 << 10, 512};
 
 bool has_option(const Spec& spec, std::initializer_list<std::string_view> keys) {
   return std::ranges::any_of(keys, [&](std::string_view key) { return spec.has(key); });
@@ -93,7 +95,8 @@ class Refinement {
     best_ = {trial.plan, std::move(times)};
     return true;
   }
-  void try_overlapping(const Plan& plan, const Costs& costs);
+  void try_boxes(const Plan& plan, const Costs& costs);
+  void try_small(const Plan& plan, const Costs& costs);
   void try_fills(Trial& first);
   [[nodiscard]] bool is_at_bound() const {
     return best_ && best_->times.seconds <= kAtTheBound * bound_;
@@ -130,23 +133,28 @@ std::uint64_t messages_of(const Plan& plan, std::uint64_t piece, std::uint64_t r
   return chunks * 2 * (ranks - 1);
 }
 
+std::string in_pieces(const Plan& plan, std::uint64_t piece) {
+  return with_option(plan.algorithm, "piece=" + format_bytes(piece));
+}
+
 /// Overlapping plans on chains, in pieces of one size, and of small models on what is fastest.
-void Refinement::try_overlapping(const Plan& plan, const Costs& costs) {
+void Refinement::try_boxes(const Plan& plan, const Costs& costs) {
   const std::uint64_t ranks = topology_.num_ranks();
-  std::vector<Plan> others;
   for (const std::uint64_t piece : kPieces) {
-    const std::string option = fmt::format("piece={}", format_bytes(piece));
-    others.push_back(
-        overlapping(plan, costs, ranks * piece, with_option(plan.algorithm, option)));
-    if (messages_of(others.back(), piece, ranks) > kMostMessages) others.pop_back();
-  }
-  if (plan.model.bytes() <= kSmallModel) {
-    others.push_back(overlapping(plan, costs, kPartOfSmallModel, plan.algorithm));
-  }
-  for (Plan& other : others) {
-    if (is_at_bound()) return;
-    Trial trial(std::move(other), topology_);
+    Trial trial(overlapping(plan, costs, ranks * piece, in_pieces(plan, piece)), topology_);
+    if (is_at_bound() || messages_of(trial.plan, piece, ranks) > kMostMessages) continue;
     try_one(trial);
+  }
+  if (is_at_bound() || plan.model.bytes() > kSmallModel) return;
+  Trial trial(overlapping(plan, costs, kPartOfSmallModel, plan.algorithm), topology_);
+  try_one(trial);
+}
+
+/// Overlapping plans of whole layers.
+void Refinement::try_small(const Plan& plan, const Costs& costs) {
+  for (const std::uint64_t piece : kSmallPieces) {
+    Trial trial(overlapping(plan, costs, kSmallModel, in_pieces(plan, piece)), topology_);
+    if (!is_at_bound()) try_one(trial);
   }
 }
 
@@ -172,14 +180,18 @@ RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& to
   ScheduleStore store(topology);
   const ScheduleStore::Use sharing(store);
   Refinement refinement(topology, model, bound);
-  if (leaves_pieces(plan) && leaves_order(plan) && pack_boxes(topology)) {
-    refinement.try_overlapping(plan, costs);
+  const bool is_open = leaves_pieces(plan) && leaves_order(plan);
+  if (is_open && pack_boxes(topology)) {
+    refinement.try_boxes(plan, costs);
     // What is expected to take longer takes longer still where transfers meet at switches.
     if (refinement.beats(plan)) return refinement.take();
   }
   Trial first(plan, topology);
   refinement.try_one(first);
   if (leaves_pieces(plan) && plan.order == Order::Preemptive) refinement.try_fills(first);
+  // Elsewhere trees for pieces take a linear program.
+  const bool is_direct = !topology.has_switches() && topology.is_symmetric();
+  if (is_open && is_direct && plan.model.bytes() <= kSmallModel) refinement.try_small(plan, costs);
   return refinement.take();
 }
 
