@@ -46,7 +46,8 @@ training::Model load_model(const TrainFlags& flags);
 
 /// Of the flag --refine, wherever there is one.
 inline constexpr const char* kRefineWords =
-    "As --simulate, with schedules in as fine pieces as take least; up to nine simulations a plan";
+    "As --simulate, with the order, and schedules in as fine pieces, that take least; up to twelve "
+    "simulations a plan";
 
 /// What policies are compared on.
 struct Setting {
