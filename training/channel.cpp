@@ -7,17 +7,25 @@
 
 namespace multitree::training {
 
+namespace {
+
+const Affine& cost_of(Collective collective, const Costs& costs) {
+  return collective == Collective::ReduceScatter ? costs.reduce_scatter
+         : collective == Collective::AllGather   ? costs.all_gather
+                                                 : costs.all_reduce;
+}
+
+}  // namespace
+
 double Channel::duration(Collective collective, std::uint64_t bytes) const {
-  const Affine& cost = collective == Collective::ReduceScatter ? costs_.reduce_scatter
-                       : collective == Collective::AllGather   ? costs_.all_gather
-                                                               : costs_.all_reduce;
-  return costs_.call + cost.seconds(bytes);
+  return costs_.call + cost_of(collective, costs_).seconds(bytes);
 }
 
 double Channel::run(Transfer transfer) {
   transfer.begin = std::max(free_at_, transfer.ready);
   transfer.end = transfer.begin + duration(transfer.collective, transfer.bytes);
   free_at_ = transfer.end;
+  if (overlaps_) free_at_ -= cost_of(transfer.collective, costs_).start;
   transfers_.push_back(transfer);
   return free_at_;
 }

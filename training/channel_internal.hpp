@@ -9,21 +9,25 @@
 
 namespace multitree::training {
 
-/// Takes transfers one after the other, each when it is ready and the one before has ended.
+/// Takes transfers one after the other, each when it is ready and the one before has ended, or, if
+/// transfers overlap, when the one before has sent its bytes: what it takes to start is hidden by
+/// the next.
 class Channel {
  public:
-  explicit Channel(const Costs& costs) : costs_(costs) {}
+  explicit Channel(const Costs& costs, bool overlaps = false)
+      : costs_(costs), overlaps_(overlaps) {}
 
   /// The time from which the channel is free.
   [[nodiscard]] double free_at() const { return free_at_; }
-  /// How long a transfer has it.
+  /// How long a transfer takes.
   [[nodiscard]] double duration(Collective collective, std::uint64_t bytes) const;
-  /// Runs one; returns when it has ended.
+  /// Runs one; returns from when on the next can begin.
   double run(Transfer transfer);
   [[nodiscard]] const std::vector<Transfer>& transfers() const { return transfers_; }
 
  private:
   const Costs& costs_;
+  bool overlaps_;
   double free_at_ = 0;
   std::vector<Transfer> transfers_;
 };

@@ -34,8 +34,9 @@ struct Transfer {
 
 /// Which transfer of a policy goes next.
 enum class Order : std::uint8_t {
-  Serial,     ///< in their order, each when the one before it is over
-  Preemptive  ///< whatever is ready, of the least first layer
+  Serial,      ///< in their order, each when the one before it is over
+  Preemptive,  ///< whatever is ready, of the least first layer, all on one schedule
+  Overlapping  ///< whatever is ready, of the least first layer, each on a schedule for its size
 };
 
 /// What a policy does in an iteration.

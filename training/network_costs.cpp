@@ -65,12 +65,12 @@ double collective_seconds(const Topology& topology, std::string_view algorithm,
 }
 
 Costs network_costs(const Topology& topology, std::string_view algorithm, nic::Model model,
-                    double call) {
+                    double call, bool halves) {
   ScheduleStore store(topology);
   const ScheduleStore::Use sharing(store);
   return {cost_of(topology, algorithm, Collective::AllReduce, model),
-          cost_of(topology, algorithm, Collective::ReduceScatter, model),
-          cost_of(topology, algorithm, Collective::AllGather, model),
+          halves ? cost_of(topology, algorithm, Collective::ReduceScatter, model) : Affine{},
+          halves ? cost_of(topology, algorithm, Collective::AllGather, model) : Affine{},
           push_pull_cost(topology),
           call,
           topology.has_switches()};

@@ -20,9 +20,10 @@ double collective_seconds(const Topology& topology, std::string_view algorithm,
 
 /// Of an algorithm's schedules for the three collectives, by a model of the network: what 4 KiB
 /// take, and for each byte what one of 64 MiB takes. So it is never less than the bound of
-/// `multitree bounds`, and a little too much where both count. \throws Error as make_schedule(),
-/// nic::simulate()
+/// `multitree bounds`, and a little too much where both count. \param halves false: for policies
+/// that do not look at what reduce-scatters and all-gathers cost (Policy::halves), which are then
+/// not simulated. \throws Error as make_schedule(), nic::simulate()
 Costs network_costs(const Topology& topology, std::string_view algorithm, nic::Model model,
-                    double call = 0);
+                    double call = 0, bool halves = true);
 
 }  // namespace multitree::training

@@ -23,7 +23,7 @@ PlannedTransfer planned(const Transfer& transfer, Order order) {
           .first = transfer.first,
           .last = transfer.last,
           .bytes = transfer.bytes,
-          .priority = order == Order::Preemptive ? transfer.first : 0,
+          .priority = order == Order::Serial ? 0 : transfer.first,
           .hold = transfer.hold,
           .begin = transfer.begin,
           .end = transfer.end};

@@ -114,11 +114,17 @@ struct RefinedPlan {
   SimulatedPlan times;
 };
 
-/// The plan with its schedules in as fine pieces as a simulation of the whole iteration takes least
-/// with: small pieces are overtaken sooner and fill pipelines sooner, and each has a header. A
-/// preemptive plan of `allreduce-optimal` that says nothing of pieces is simulated up to nine
-/// times, until it takes less than 1.0005 times the bound; others once, as they are. \param bound
-/// what no iteration takes less than, in seconds; 0: unknown. \throws Error as simulate_plan()
-RefinedPlan refine_plan(const Plan& plan, const Topology& topology, nic::Model model, double bound);
+/// The plan as a simulation of the whole iteration takes least with, where it leaves something open
+/// and is one of `allreduce-optimal` that says nothing of pieces:
+/// - A preemptive plan has its schedules in finer pieces: these are overtaken sooner and fill
+///   pipelines sooner, and each has a header.
+/// - A plan of `priority` that says no order may be an overlapping one where a network has boxes, or
+///   a model is small, with all transfers in pieces of one size. If that takes less than the plan is
+///   expected to take on a network of boxes, the plan itself is not simulated.
+/// Up to twelve plans are simulated, until one takes less than 1.0005 times the bound; other plans
+/// are simulated once, as they are. \param costs that the plan was made with \param bound what no iteration takes
+/// less than, in seconds; 0: unknown. \throws Error as simulate_plan()
+RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& topology,
+                        nic::Model model, double bound);
 
 }  // namespace multitree::training

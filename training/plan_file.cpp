@@ -3,6 +3,7 @@
 /// Plans as files.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -17,7 +18,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 2> kOrders{"serial", "preemptive"};
+/// In the order of Order.
+constexpr std::array<std::string_view, 3> kOrders{"serial", "preemptive", "overlapping"};
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 ordered_json to_json(const Model& model) {
@@ -59,6 +61,15 @@ Model parse_model_of(const JsonValue& value) {
   if (layers.size() == 0) layers.fail("expected at least one layer, found none");
   for (std::size_t l = 0; l < layers.size(); ++l) model.layers.push_back(parse_layer(layers.at(l)));
   return model;
+}
+
+Order parse_order(const JsonValue& value) {
+  const auto found = std::ranges::find(kOrders, value.string());
+  if (found == kOrders.end()) {
+    value.fail(fmt::format("expected serial, preemptive or overlapping, found '{}'",
+                           value.string()));
+  }
+  return static_cast<Order>(found - kOrders.begin());
 }
 
 Collective parse_collective_of(const JsonValue& value) {
@@ -119,6 +130,19 @@ void check_complete(const Plan& plan, const JsonValue& value) {
   }
 }
 
+/// Only a serial order says that a reduce-scatter is over before its all-gather begins.
+void check_order(const Plan& plan, const JsonValue& value) {
+  if (plan.order == Order::Serial) return;
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    const Collective collective = plan.transfers[t].collective;
+    if (collective == Collective::AllReduce) continue;
+    value.at(t).fail(
+        fmt::format("expected allreduce in a plan with the order {}, found {}; others need the "
+                    "order serial",
+                    kOrders[static_cast<std::size_t>(plan.order)], to_string(collective)));
+  }
+}
+
 }  // namespace
 
 std::string write_json(const Plan& plan, const Topology& topology) {
@@ -143,16 +167,13 @@ PlanFile parse_iteration_plan(std::string_view text, const std::string& file) {
   root.check_schema({kIterationPlanSchema.name});
   root.check_keys({"schema", "topology", "policy", "algorithm", "order", "together", "call",
                    "seconds", "model", "transfers"});
-  const JsonValue order = root.at("order"), together = root.at("together");
-  if (order.string() != kOrders[0] && order.string() != kOrders[1]) {
-    order.fail(fmt::format("expected serial or preemptive, found '{}'", order.string()));
-  }
+  const JsonValue together = root.at("together");
   if (!together.json().is_boolean()) together.fail("expected true or false");
   Plan plan{.policy = root.at("policy").string(),
             .algorithm = root.at("algorithm").string(),
             .model = parse_model_of(root.at("model")),
             .transfers = {},
-            .order = order.string() == kOrders[0] ? Order::Serial : Order::Preemptive,
+            .order = parse_order(root.at("order")),
             .together = together.json().get<bool>(),
             .call = root.at("call").number(),
             .seconds = root.at("seconds").number()};
@@ -161,6 +182,7 @@ PlanFile parse_iteration_plan(std::string_view text, const std::string& file) {
     plan.transfers.push_back(parse_transfer(transfers.at(t), plan.model.layers.size()));
   }
   check_complete(plan, transfers);
+  check_order(plan, transfers);
   return {std::move(plan), parse_topology(root.at("topology"))};
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "nic/jobs.hpp"
+#include "topologies/error.hpp"
 #include "training/network_costs.hpp"
 #include "training/plan.hpp"
 

@@ -22,10 +22,14 @@ struct Policy {
   std::string_view source;           ///< where it is from
   std::string_view parameters = {};  ///< its options, documented
   Iteration (*run)(const Model& model, const Costs& costs, const Spec& options);
+  bool halves = false;  ///< looks at what reduce-scatters and all-gathers cost
 };
 
 /// All of them; those that are compared with come first, ours last.
 std::span<const Policy> policies();
+
+/// Of a policy with its options: Policy::halves. False if there is none of its name.
+bool has_halves(std::string_view policy);
 
 /// \throws Error(InvalidArgument) listing the names, or naming an option.
 Iteration simulate(std::string_view policy, const Model& model, const Costs& costs);

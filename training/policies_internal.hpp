@@ -24,8 +24,9 @@ Iteration run_bsp_ps(const Model& model, const Costs& costs, const Spec& options
 Iteration run_wfbp_ps(const Model& model, const Costs& costs, const Spec& options);
 Iteration run_bytescheduler_ps(const Model& model, const Costs& costs, const Spec& options);
 Iteration run_priority(const Model& model, const Costs& costs, const Spec& options);
-/// That with `order=serial`.
-Iteration run_priority_in_turn(const Model& model, const Costs& costs, const Spec& options);
+/// That with `order=serial` or `order=overlapping`.
+Iteration run_priority_in_turn(const Model& model, const Costs& costs, const Spec& options,
+                               Order order);
 
 /// An option in bytes with its unit, at least 1. \throws Error(InvalidArgument)
 std::uint64_t bytes_option(const Spec& options, std::string_view key, std::string_view fallback);

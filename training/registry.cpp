@@ -46,10 +46,10 @@ constexpr std::array kPolicies{
            "fusion=25MiB: most bytes of a group, none, tuner: the best of DeAR's ten trials, or "
            "search: as a search finds them; barrier=yes: all-gathers after the last "
            "reduce-scatter; no: where they fit in; ahead=all: all-gathers issued, or 1",
-           run_dear},
+           run_dear, true},
     Policy{"fsdp", "parameters in shards: gathered before each pass, gradients scattered",
            "PyTorch FSDP (Zhao et al., VLDB 2023), as ZeRO-3",
-           "unit=25MiB: most bytes that are gathered together, or all", run_fsdp},
+           "unit=25MiB: most bytes that are gathered together, or all", run_fsdp, true},
     Policy{"bsp-ps", "bsp through parameter servers", "BytePS (Jiang et al., OSDI 2020)", "",
            run_bsp_ps},
     Policy{"wfbp-ps", "wfbp through parameter servers", "Poseidon (Zhang et al., ATC 2017)", "",
@@ -70,9 +70,10 @@ constexpr std::array kPolicies{
            run_diloco},
     Policy{
         "priority", "front layers first, preempted at chunks, all on one packing of trees", "ours",
-        "order=preemptive, serial, or either, the default where there are switches: serial unless "
-        "its starts cost over 1 %; chunk=1MiB (serial: search): sent at least before another "
-        "layer is; part=32MiB: most bytes of a preemptive transfer",
+        "order=preemptive, serial, overlapping: as serial, but the next begins while one drains; "
+        "or either, the default where there are switches: serial unless its starts cost over 5 %; "
+        "chunk=1MiB (serial, overlapping: search): sent at least before another layer is; "
+        "part=32MiB: most bytes of a preemptive transfer",
         run_priority},
 };
 
@@ -87,6 +88,12 @@ std::uint64_t bytes_option(const Spec& options, std::string_view key, std::strin
   } catch (const Error&) {  // told below, with the option
   }
   options.fail(fmt::format("{}: expected a size of at least a byte, got '{}'", key, text));
+}
+
+bool has_halves(std::string_view policy) {
+  const std::string_view name = policy.substr(0, policy.find_first_of(":?"));
+  const auto found = std::ranges::find(kPolicies, name, &Policy::name);
+  return found != kPolicies.end() && found->halves;
 }
 
 Iteration simulate(std::string_view policy, const Model& model, const Costs& costs) {

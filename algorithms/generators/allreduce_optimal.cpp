@@ -45,6 +45,7 @@ constexpr std::uint32_t kMaxTrees = 1U << 16;
 struct OptimalOptions {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
+  std::uint64_t piece = 0;  // 0: not given
   Pipeline pipeline = kPipeline;
   bool only_trees = false;  // nothing else is considered
   Time message = {};
@@ -67,9 +68,13 @@ OptimalOptions parse_options(const Spec& spec) {
   if (form != "async" && form != "trees") {
     spec.fail(fmt::format("form: expected async or trees, got '{}'", form));
   }
-  return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees),
-          size_option(spec),     pipeline_option(spec),
-          form == "trees",       message_option(spec)};
+  return {.segments = segments_option(spec),
+          .trees = spec.get_number("trees", 0, 1, kMaxTrees),
+          .bytes = size_option(spec),
+          .piece = piece_option(spec),
+          .pipeline = pipeline_option(spec),
+          .only_trees = form == "trees",
+          .message = message_option(spec)};
 }
 
 /// Whether trees can be turned around hop by hop, so that roots are free and equal trees exist.
@@ -248,6 +253,22 @@ Schedule only_trees(const Topology& topology, const OptimalOptions& options) {
   return fastest.best()->schedule();
 }
 
+/// Chains of boxes where there are some, as there messages of transfers under way at once do not
+/// meet; else trees. The same for every size, in more or fewer pieces.
+Schedule in_pieces(const Topology& topology, OptimalOptions options) {
+  const auto segments = [&](const TreePacking& packing) {
+    return piece_segments(packing, options.bytes, options.piece, kPipeline.most_transfers);
+  };
+  if (options.trees == 0 && !options.only_trees) {
+    if (const auto chains = pack_boxes(topology)) {
+      options.segments = segments(*chains);
+      return over_chains(*chains, topology, options)->schedule();
+    }
+  }
+  options.segments = segments(*pack_all_reduce(topology, options));
+  return only_trees(topology, options);
+}
+
 Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
   // Ranks do all the work here; in-network is for switches that add and copy.
   if (topology.has_abilities()) return optimal_all_reduce(without_abilities(topology), spec);
@@ -258,6 +279,7 @@ Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
                             "bandwidth and no switches",
                             topology.name()));
   }
+  if (options.piece != 0) return in_pieces(topology, options);
   const bool any_form = options.is_free() || !has_undirected_trees(topology);
   return any_form && !options.only_trees ? fastest(topology, options)
                                          : only_trees(topology, options);
@@ -282,7 +304,9 @@ Algorithm allreduce_optimal_algorithm() {
           .parameters =
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
               "pieces of a tree of mean weight (default: as fill says); fill=N: thousandths "
-              "of the time to fill the pipeline, about (default 15); form=async|trees: trees is "
+              "of the time to fill the pipeline, about (default 15); piece=BYTES: instead of "
+              "segments or fill, pieces of about so many bytes, with trees that are the same "
+              "whatever the size and message; form=async|trees: trees is "
               "async without comparing other forms (default async); "
               "size=BYTES, message=TIME: size and cost of a message to choose for, also between "
               "trees and reduce-scatter + all-gather where no other option is given (default "

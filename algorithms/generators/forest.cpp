@@ -45,12 +45,16 @@ struct Asked {
   explicit Asked(const Spec& options)
       : trees(trees_option(options)),
         segments(segments_option(options)),
+        piece(piece_option(options)),
         bytes(size_option(options)),
         message(message_option(options)) {}
 
-  [[nodiscard]] bool is_for_messages() const { return segments == 0 && message != Time{}; }
+  [[nodiscard]] bool is_for_messages() const {
+    return segments == 0 && piece == 0 && message != Time{};
+  }
 
   std::uint32_t trees, segments;  // 0: not given
+  std::uint64_t piece;            // 0: not given
   std::uint64_t bytes;
   Time message;
 };
@@ -98,6 +102,11 @@ class Forest {
     if (asked.trees == 0) consider_fewer(fastest);
     return fastest.best()->schedule();
   }
+  /// Segments of so many trees for chunks of `piece` bytes.
+  [[nodiscard]] std::uint32_t segments_of(std::uint32_t trees, std::uint64_t bytes,
+                                          std::uint64_t piece) const {
+    return piece_segments(*packing(trees), bytes, piece, pipeline_.most_transfers);
+  }
 
  private:
   [[nodiscard]] std::string name(std::uint32_t trees) const {
@@ -136,10 +145,11 @@ class Forest {
 
 /// What gathers on `topology`, or its mirror image.
 Schedule from_all(const Topology& topology, const Mirror* mirror, const Spec& options) {
-  const Asked asked(options);
+  Asked asked(options);
   const Forest forest("", topology, kGather, mirror,
                       [&](std::uint32_t trees) { return pack_all_gather(topology, trees); });
   if (asked.is_for_messages()) return forest.fastest(asked);
+  if (asked.piece != 0) asked.segments = forest.segments_of(asked.trees, asked.bytes, asked.piece);
   return forest.plain(asked.trees, asked.segments, asked.bytes);
 }
 
@@ -149,6 +159,7 @@ Schedule from_one(const Topology& topology, const Mirror* mirror, Rank root, con
   const Forest forest(fmt::format(" at {}", index(root)), topology, kBroadcast, mirror,
                       [&](std::uint32_t trees) { return pack_broadcast(topology, root, trees); });
   if (asked.is_for_messages()) return forest.fastest(asked);
+  if (asked.piece != 0) asked.segments = forest.segments_of(asked.trees, asked.bytes, asked.piece);
   if (asked.segments == 0) asked.segments = broadcast_segments(*forest.packing(asked.trees));
   return forest.plain(asked.trees, asked.segments, asked.bytes);
 }
@@ -174,24 +185,27 @@ Schedule forest_reduce(const Topology& topology, Rank root, const Spec& options)
 }  // namespace
 
 Algorithm forest_algorithm() {
-  return {.name = "forest",
-          .summary = "trees that load no link more than a minimum cut demands; any network",
-          .source =
-              "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
-          .parameters =
-              "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
-              "takes, or fewer where message is given); segments=N: pieces "
-              "of a tree (default: about 5% to fill the pipeline; "
-              "broadcast and reduce: about 1/8, or 1% where message is given); size=BYTES, "
-              "message=TIME: size and cost of a message that segments and their order are chosen "
-              "for (default: 64MiB, 0ns)",
-          .unsupported = supports_all,
-          .all_gather = forest_all_gather,
-          .broadcast = forest_broadcast,
-          .reduce_scatter = forest_reduce_scatter,
-          .reduce = forest_reduce,
-          .variants = "segments=1|segments=4",
-          .asks_size = true};
+  return {
+      .name = "forest",
+      .summary = "trees that load no link more than a minimum cut demands; any network",
+      .source =
+          "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
+      .parameters =
+          "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
+          "takes, or fewer where message is given); segments=N: pieces "
+          "of a tree (default: about 5% to fill the pipeline; "
+          "broadcast and reduce: about 1/8, or 1% where message is given); piece=BYTES: instead "
+          "of segments, pieces of about so many bytes, with trees that are the same whatever "
+          "the size and message; size=BYTES, "
+          "message=TIME: size and cost of a message that segments and their order are chosen "
+          "for (default: 64MiB, 0ns)",
+      .unsupported = supports_all,
+      .all_gather = forest_all_gather,
+      .broadcast = forest_broadcast,
+      .reduce_scatter = forest_reduce_scatter,
+      .reduce = forest_reduce,
+      .variants = "segments=1|segments=4",
+      .asks_size = true};
 }
 
 }  // namespace multitree

@@ -99,6 +99,23 @@ std::uint32_t segments_option(const Spec& options) {
   return options.get_number("segments", 0, 1, kMaxSegments);
 }
 
+std::uint64_t piece_option(const Spec& options) {
+  if (!options.has("piece")) return 0;
+  for (const std::string_view other : {"segments", "fill"}) {
+    if (options.has(other)) {
+      options.fail(fmt::format("piece: expected none beside {}, which says how large pieces are as "
+                               "well",
+                               other));
+    }
+  }
+  const std::string text = options.get("piece", "");
+  try {
+    if (const std::uint64_t bytes = parse_bytes(text); bytes != 0) return bytes;
+  } catch (const Error&) {  // told below
+  }
+  options.fail(fmt::format("piece: expected a size of at least a byte, as 64KiB, got '{}'", text));
+}
+
 std::uint64_t rounds_option(const Spec& options, const Topology& topology) {
   return options.get_number("rounds", 0, 0, 1) == 1 ? most_together(topology) : 0;
 }

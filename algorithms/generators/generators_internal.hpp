@@ -54,6 +54,11 @@ inline constexpr std::uint32_t kMaxSegments = 1U << 16;
 /// so many that filling the pipeline takes about an eighth of the time; 0 if it is not given.
 std::uint32_t segments_option(const Spec& options);
 
+/// The option "piece": bytes of a chunk, about, whatever the size; 0 if it is not given.
+/// \throws Error(InvalidArgument) also beside others that say how large chunks are: "segments", and
+/// "fill".
+std::uint64_t piece_option(const Spec& options);
+
 /// Schedule::coalesces by the option "rounds", which every algorithm takes: 0 if it is not 1.
 /// Algorithms whose messages are of rounds ask before they are packed, so that steps keep the order
 /// of rounds.

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/certificate/strength.hpp"
@@ -39,6 +41,61 @@ TEST(AllreduceOptimal, FillSaysHowFineThePiecesAre) {
     EXPECT_GT(fine.chunks.size(), 2 * usual.chunks.size());
     EXPECT_LT(time_over_bound(fine, topology), time_over_bound(usual, topology) - 0.004);
     EXPECT_EQ(make_schedule("allreduce-optimal?form=trees&fill=15", topology).chunks, usual.chunks);
+  }
+}
+
+/// The pairs of neighbours in a schedule's trees, with the ways between them.
+std::set<std::vector<std::uint32_t>> ways_of(const Schedule& schedule) {
+  std::set<std::vector<std::uint32_t>> ways;
+  for (const Transfer& transfer : schedule.transfers) {
+    std::vector<std::uint32_t> way{index(transfer.src), index(transfer.dst)};
+    for (const LinkId link : schedule.route(transfer)) way.push_back(index(link));
+    ways.insert(std::move(way));
+  }
+  return ways;
+}
+
+/// Whatever the size, and verified by make_schedule().
+TEST(AllreduceOptimal, PieceSaysHowLargeThePiecesAre) {
+  constexpr std::uint64_t kPiece = 64 << 10;
+  for (const char* spec : {"dgx-a100:2", "mesh:3x3", "fattree:2x2", "star:3", "ring:2"}) {
+    for (const std::string algorithm : {"allreduce-optimal", "forest"}) {
+      SCOPED_TRACE(fmt::format("{} on {}", algorithm, spec));
+      const Topology topology = make_topology(spec);
+      const auto chunks = [&](const char* size, const char* rest) {
+        const Schedule schedule = make_schedule(
+            fmt::format("{}?piece=64KiB&size={}{}", algorithm, size, rest), topology);
+        EXPECT_TRUE(verify(schedule, topology).ok());
+        return schedule;
+      };
+      const Schedule large = chunks("64MiB", ""), small = chunks("256KiB", "");
+      const double mean =
+          static_cast<double>(k64MiB) / static_cast<double>(large.chunks.size());
+      EXPECT_LE(mean, 1.01 * kPiece);
+      EXPECT_GE(mean, 0.5 * kPiece);
+      EXPECT_LT(small.chunks.size(), large.chunks.size());
+      EXPECT_EQ(ways_of(small), ways_of(large));
+      // What messages cost changes nothing.
+      EXPECT_EQ(chunks("64MiB", "&message=1us").chunks, large.chunks);
+    }
+  }
+}
+
+TEST(AllreduceOptimal, RefusesPiecesThatMakeNoSense) {
+  const Topology ring = make_topology("ring:4");
+  for (const std::string algorithm : {"allreduce-optimal", "forest"}) {
+    for (const auto& [option, words] : std::vector<std::pair<std::string, std::string>>{
+             {"piece=0", "piece: expected a size of at least a byte, as 64KiB, got '0'"},
+             {"piece=large", "piece: expected a size of at least a byte, as 64KiB, got 'large'"},
+             {"piece=1KiB&segments=4", "piece: expected none beside segments"}}) {
+      try {
+        (void)make_schedule(algorithm + "?" + option, ring);
+        ADD_FAILURE() << algorithm << ' ' << option;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+        EXPECT_THAT(error.what(), testing::HasSubstr(words));
+      }
+    }
   }
 }
 

@@ -16,7 +16,8 @@ from multitree_torch import training
 STEPS = 4
 PROGRAM = os.environ.get("MULTITREE_PROGRAM", "multitree")
 # With parts of layers, one after the other, halves before and after, held back.
-POLICIES = ("priority", "priority?part=40KiB", "bytescheduler", "dear", "horovod?cycle=1ms")
+POLICIES = ("priority", "priority?part=40KiB", "bytescheduler", "dear", "horovod?cycle=1ms",
+            "priority?order=overlapping&chunk=40KiB")
 
 
 class Network(nn.Module):

@@ -33,6 +33,20 @@ TEST(Plan, FilesHoldAllOfIt) {
   }
 }
 
+TEST(Plan, FilesHoldAllOfAnOverlappingOne) {
+  const Topology mesh = make_topology("mesh:2x2");
+  const Plan plan = make_plan("priority?order=overlapping&chunk=512KiB", kModel,
+                              Costs::symmetric({1e-5, 1e-9}), kAlgorithm);
+  EXPECT_EQ(plan.order, Order::Overlapping);
+  ASSERT_GT(plan.transfers.size(), kModel.layers.size());
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    EXPECT_EQ(transfer.priority, transfer.first);
+  }
+  const std::string text = write_json(plan, mesh);
+  EXPECT_THAT(text, testing::HasSubstr("\"order\": \"overlapping\""));
+  EXPECT_EQ(parse_iteration_plan(text, "plan.json").plan, plan);
+}
+
 TEST(Plan, OfAPreemptivePolicyHasALayerOnce) {
   const Plan plan =
       make_plan("priority?chunk=64KiB", kModel, Costs::symmetric({1e-5, 1e-9}), kAlgorithm);
@@ -143,7 +157,7 @@ TEST(RefinedPlan, TakesTheFastestPieces) {
   }
   const Costs costs = network_costs(mesh, "allreduce-optimal", nic::Model::Message);
   const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
-  const auto [refined, times] = refine_plan(plan, mesh, nic::Model::Message, 0);
+  const auto [refined, times] = refine_plan(plan, costs, mesh, nic::Model::Message, 0);
   const auto seconds = [&](const Plan& one) {
     return simulate_plan(one, mesh, nic::Model::Message).seconds;
   };
@@ -156,7 +170,7 @@ TEST(RefinedPlan, TakesTheFastestPieces) {
   }
   EXPECT_EQ(refined.transfers, plan.transfers);
   // What is at its bound stays as it is, and takes what it takes.
-  const RefinedPlan same = refine_plan(plan, mesh, nic::Model::Message, seconds(plan));
+  const RefinedPlan same = refine_plan(plan, costs, mesh, nic::Model::Message, seconds(plan));
   EXPECT_EQ(same.plan, plan);
   EXPECT_EQ(same.times.seconds, seconds(plan));
 }
@@ -170,7 +184,7 @@ TEST(RefinedPlan, TakesNoLongerThanEachByItself) {
     const auto seconds = [&](const Plan& one) {
       return simulate_plan(one, topology, nic::Model::Message).seconds;
     };
-    const RefinedPlan best = refine_plan(plan, topology, nic::Model::Message, 0);
+    const RefinedPlan best = refine_plan(plan, costs, topology, nic::Model::Message, 0);
     const double refined = best.times.seconds;
     EXPECT_EQ(refined, seconds(best.plan)) << network;
     EXPECT_LE(refined, seconds(plan)) << network;
@@ -188,9 +202,51 @@ TEST(RefinedPlan, HasVeryFinePiecesForSmallModels) {
   const Model model{"one", {{"layer", 1e-6, 1e-6, {1'607'680}}}};
   const Costs costs = network_costs(mesh, "allreduce-optimal", nic::Model::Message);
   const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
-  const auto [refined, times] = refine_plan(plan, mesh, nic::Model::Message, 0);
+  const auto [refined, times] = refine_plan(plan, costs, mesh, nic::Model::Message, 0);
   EXPECT_LT(simulate_plan(refined, mesh, nic::Model::Message).seconds,
             0.85 * simulate_plan(plan, mesh, nic::Model::Message).seconds);
+}
+
+/// On chains of boxes messages of transfers under way at once do not meet.
+TEST(RefinedPlan, OverlapsWhereANetworkHasBoxes) {
+  Model model{"large first", {{"large", 2e-5, 2e-5, {12 << 20}}}};
+  for (int layer = 0; layer < 3; ++layer) {
+    model.layers.push_back({"next" + std::to_string(layer), 5e-5, 1e-4, {2 << 20}});
+  }
+  for (const char* network : {"dgx-a100:2", "rail:2x4"}) {
+    SCOPED_TRACE(network);
+    const Topology boxes = make_topology(network);
+    const Costs costs = network_costs(boxes, "allreduce-optimal", nic::Model::Message, 0, false);
+    const double bound = certify_iteration(model, boxes).bound.seconds;
+    const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
+    EXPECT_NE(plan.order, Order::Overlapping);
+    const RefinedPlan refined = refine_plan(plan, costs, boxes, nic::Model::Message, bound);
+    EXPECT_EQ(refined.plan.order, Order::Overlapping);
+    EXPECT_EQ(refined.plan.policy, plan.policy);
+    EXPECT_GE(refined.times.seconds, bound);
+    EXPECT_LE(refined.times.seconds, 1.03 * bound);
+    EXPECT_LE(refined.times.seconds, simulate_plan(plan, boxes, nic::Model::Message).seconds);
+    // From a file it takes the same, and the same is found again.
+    const PlanFile read = parse_iteration_plan(write_json(refined.plan, boxes), "plan.json");
+    EXPECT_EQ(read.plan, refined.plan);
+    EXPECT_EQ(simulate_plan(read.plan, read.topology, nic::Model::Message).seconds,
+              refined.times.seconds);
+    EXPECT_EQ(refine_plan(plan, costs, boxes, nic::Model::Message, bound).plan, refined.plan);
+    // One after the other the same transfers take longer.
+    Plan serial = refined.plan;
+    serial.order = Order::Serial;
+    EXPECT_GT(simulate_plan(serial, boxes, nic::Model::Message).seconds, refined.times.seconds);
+  }
+}
+
+/// An order that is asked for stays.
+TEST(RefinedPlan, HasTheOrderThatItIsAskedFor) {
+  const Topology boxes = make_topology("dgx-a100:2");
+  const Costs costs = network_costs(boxes, "allreduce-optimal", nic::Model::Message, 0, false);
+  for (const char* policy : {"priority?order=serial", "priority?order=overlapping", "wfbp"}) {
+    const Plan plan = make_plan(policy, kModel, costs, "allreduce-optimal");
+    EXPECT_EQ(refine_plan(plan, costs, boxes, nic::Model::Message, 0).plan, plan) << policy;
+  }
 }
 
 TEST(RefinedPlan, IsAsItWasWhereNothingIsToChoose) {
@@ -198,11 +254,11 @@ TEST(RefinedPlan, IsAsItWasWhereNothingIsToChoose) {
   for (const char* algorithm : {"ring", "allreduce-optimal?segments=4"}) {
     const Costs costs = network_costs(mesh, algorithm, nic::Model::Message);
     const Plan plan = make_plan("priority", kModel, costs, algorithm);
-    EXPECT_EQ(refine_plan(plan, mesh, nic::Model::Message, 0).plan, plan) << algorithm;
+    EXPECT_EQ(refine_plan(plan, costs, mesh, nic::Model::Message, 0).plan, plan) << algorithm;
   }
   const Costs costs = network_costs(mesh, kAlgorithm, nic::Model::Message);
   const Plan serial = make_plan("wfbp", kModel, costs, "allreduce-optimal");
-  EXPECT_EQ(refine_plan(serial, mesh, nic::Model::Message, 0).plan, serial);
+  EXPECT_EQ(refine_plan(serial, costs, mesh, nic::Model::Message, 0).plan, serial);
 }
 
 TEST(SimulatedPlan, OfTheFlitModelAgrees) {
@@ -254,7 +310,10 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
   const std::pair<std::string, std::string> cases[] = {
       {"{", "plan.json:1: "},
       {changed("multitree/iteration-plan/1", "other"), "schema"},
-      {changed("\"serial\"", "\"random\""), "expected serial or preemptive, found 'random'"},
+      {changed("\"serial\"", "\"random\""), "expected serial, preemptive or overlapping, found 'random'"},
+      {changed("\"serial\"", "\"overlapping\""),
+       "expected allreduce in a plan with the order overlapping, found "
+       "reduce-scatter"},
       {changed("\"bytes\": 2097152", "\"bytes\": 2097151"), "expected transfers of"},
       {changed("\"layers\": [\n    3,\n    3", "\"layers\": [\n    3,\n    4"),
        "expected an integer from 3 to 3"},

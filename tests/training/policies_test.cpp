@@ -55,6 +55,20 @@ TEST(Policies, PriorityInTurnByHand) {
   EXPECT_DOUBLE_EQ(seconds("priority?order=serial"), 39);  // the best of all chunks: one of all
 }
 
+// What a start takes is hidden by the next transfer, but after the last.
+TEST(Policies, PriorityOverlappingByHand) {
+  // {last} 4..6, {middle} 7..22, {front} 22..28, whose sums are there at 30; forward 30..36.
+  const Iteration whole = simulate("priority?order=overlapping&chunk=30", kThree, kCosts);
+  EXPECT_EQ(whole.order, Order::Overlapping);
+  EXPECT_EQ(whole.transfers.size(), 3U);
+  EXPECT_DOUBLE_EQ(whole.seconds, 30 + 6);
+  for (const char* chunk : {"20", "30", "64", "search"}) {
+    EXPECT_LE(seconds(std::string("priority?order=overlapping&chunk=") + chunk),
+              seconds(std::string("priority?order=serial&chunk=") + chunk))
+        << chunk;
+  }
+}
+
 TEST(Policies, PriorityTakesTurnsWhereSwitchesAreAndStartsAreCheap) {
   Costs costs = Costs::symmetric({1e-3, 0.5});
   EXPECT_EQ(simulate("priority", kThree, costs).order, Order::Preemptive);
@@ -63,6 +77,19 @@ TEST(Policies, PriorityTakesTurnsWhereSwitchesAreAndStartsAreCheap) {
   costs = Costs::symmetric({20, 0.5});
   costs.switched = true;
   EXPECT_EQ(simulate("priority", kThree, costs).order, Order::Preemptive);
+}
+
+/// What reduce-scatters and all-gathers cost need not be known for others.
+TEST(Policies, SayWhetherTheyHaveHalves) {
+  Costs other = kCosts;
+  other.reduce_scatter = other.all_gather = {50, 7};
+  for (const Policy& policy : policies()) {
+    EXPECT_EQ(has_halves(policy.name), seconds(policy.name) != seconds(policy.name, kThree, other))
+        << policy.name;
+  }
+  EXPECT_TRUE(has_halves("dear?fusion=none"));
+  EXPECT_FALSE(has_halves("priority?order=serial"));
+  EXPECT_FALSE(has_halves("none of them"));
 }
 
 /// The same times at all costs as those of transfers one by one.
@@ -237,7 +264,7 @@ TEST(Policies, OptionsAreChecked) {
       {"dear?barrier=maybe", "barrier: expected yes or no, got 'maybe'"},
       {"dear?fusion=some", "fusion: expected a size"},
       {"priority?chunk=-1", "chunk: expected a size"},
-      {"priority?order=fifo", "order: expected preemptive, serial or either, got 'fifo'"},
+      {"priority?order=fifo", "order: expected preemptive, serial, overlapping or either, got 'fifo'"},
       {"cocod?every=0", "every: expected a whole number from 1 on, got '0'"},
       {"fsdp?unit=some", "unit: expected a size"},
   };

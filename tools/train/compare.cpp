@@ -111,7 +111,8 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
           training::make_plan(policy, model, setting.costs, flags.algorithm);
       outcome.simulated =
           flags.refine
-              ? refine_plan(plan, *topology, simulator, setting.bound.seconds).times.seconds
+              ? refine_plan(plan, setting.costs, *topology, simulator, setting.bound.seconds)
+                    .times.seconds
               : simulate_plan(plan, *topology, simulator).seconds;
     }
     outcomes.push_back(std::move(outcome));
@@ -121,7 +122,7 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
 
 int run_compare(const CompareFlags& flags) {
   const training::Model model = load_model(flags);
-  const Setting setting = setting_of(flags, model);
+  const Setting setting = setting_of(flags, model, chosen_policies(flags));
   const std::vector<Outcome> outcomes = outcomes_of(flags, model, setting);
   if (!flags.json) print(words_of_machine(flags));
   flags.json ? print_json(json_of(outcomes, setting, model))

@@ -31,12 +31,12 @@ struct PlanFlags : TrainFlags {
 };
 
 /// The plan with the times that it takes when it is carried out on the network as a whole.
-Plan with_simulated_times(Plan plan, const Topology& topology, double bound,
+Plan with_simulated_times(Plan plan, const Topology& topology, const Setting& setting,
                           const PlanFlags& flags) {
   const Progress progress("simulating the plan on " + topology.name());
   const nic::Model simulator = nic::parse_model(flags.simulator);
   training::RefinedPlan refined =
-      flags.refine ? refine_plan(plan, topology, simulator, bound)
+      flags.refine ? refine_plan(plan, setting.costs, topology, simulator, setting.bound.seconds)
                    : training::RefinedPlan{plan, simulate_plan(plan, topology, simulator)};
   const SimulatedPlan& times = refined.times;
   plan = std::move(refined.plan);
@@ -51,12 +51,12 @@ Plan with_simulated_times(Plan plan, const Topology& topology, double bound,
 int run_plan(const PlanFlags& flags) {
   const training::Model model = load_model(flags);
   const Topology topology = load_whole_network(flags.network);
-  const Setting setting = setting_of(flags, model);
+  const Setting setting = setting_of(flags, model, {flags.policy});
   Plan plan = for_flag("--policy", [&] {
     return training::make_plan(flags.policy, model, setting.costs, flags.algorithm);
   });
   if (flags.simulate || flags.refine) {
-    plan = with_simulated_times(std::move(plan), topology, setting.bound.seconds, flags);
+    plan = with_simulated_times(std::move(plan), topology, setting, flags);
   }
   write_file(flags.output, write_json(plan, topology));
   if (!flags.trace.empty()) {

@@ -205,10 +205,12 @@ std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& le
     const nic::Model simulator =
         for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
     const double call = for_flag("--call", [&] { return parse_time(flags.call); }).seconds();
+    const std::vector<std::string> policies = split_list(flags.policies);
+    const bool halves = std::ranges::any_of(policies, training::has_halves);
     const training::Costs costs =
-        training::network_costs(topology, flags.algorithm, simulator, call);
+        training::network_costs(topology, flags.algorithm, simulator, call, halves);
     ordered_json all = ordered_json::array();
-    for (const std::string& policy : split_list(flags.policies)) {
+    for (const std::string& policy : policies) {
       const Plan plan =
           for_flag("--policy", [&] { return plan_of(policy, model, costs, flags.algorithm); });
       all.push_back(write_json(plan, topology));

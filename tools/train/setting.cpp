@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "tools/progress.hpp"
 #include "topologies/units.hpp"
 #include "training/network_costs.hpp"
+#include "training/policies.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -47,12 +49,14 @@ Setting stated_setting(const TrainFlags& flags, const training::Model& model, do
           Costs::symmetric({alpha, flags.beta}, call), iteration_bound(model, flags.beta)};
 }
 
-Setting network_setting(const TrainFlags& flags, const training::Model& model, double call) {
+Setting network_setting(const TrainFlags& flags, const training::Model& model, double call,
+                        const std::vector<std::string>& policies) {
   const Topology topology = load_whole_network(flags.network);
   const nic::Model simulator =
       for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
   const Progress progress("iterations of " + model.name + " on " + topology.name());
-  const Costs costs = training::network_costs(topology, flags.algorithm, simulator, call);
+  const bool halves = std::ranges::any_of(policies, training::has_halves);
+  const Costs costs = training::network_costs(topology, flags.algorithm, simulator, call, halves);
   return {fmt::format("{}, {}: all-reduce of {} and {:.6g} ns/B", topology.name(), flags.algorithm,
                       milliseconds(costs.all_reduce.start), costs.all_reduce.per_byte * 1e9),
           costs, certify_iteration(model, topology).bound};
@@ -116,10 +120,12 @@ nlohmann::ordered_json bound_json(const training::IterationBound& bound,
           {"computing_seconds", model.forward() + model.backward()}};
 }
 
-Setting setting_of(const TrainFlags& flags, const training::Model& model) {
+Setting setting_of(const TrainFlags& flags, const training::Model& model,
+                   const std::vector<std::string>& policies) {
   const double call = for_flag("--call", [&] { return parse_time(flags.call); }).seconds();
   const bool stated = !flags.alpha.empty() || flags.beta >= 0;
-  return stated ? stated_setting(flags, model, call) : network_setting(flags, model, call);
+  return stated ? stated_setting(flags, model, call)
+                : network_setting(flags, model, call, policies);
 }
 
 CLI::Option* add_model_flags(CLI::App& app, TrainFlags& flags) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "tools/command.hpp"
 #include "training/bound.hpp"
@@ -45,7 +46,8 @@ training::Model load_model(const TrainFlags& flags);
 
 /// Of the flag --refine, wherever there is one.
 inline constexpr const char* kRefineWords =
-    "As --simulate, with schedules in as fine pieces as take least; up to nine simulations a plan";
+    "As --simulate, with the order, and schedules in as fine pieces, that take least; up to twelve "
+    "simulations a plan";
 
 /// What policies are compared on.
 struct Setting {
@@ -53,8 +55,9 @@ struct Setting {
   training::Costs costs;
   training::IterationBound bound;
 };
-/// As the flags say it, or of the network.
-Setting setting_of(const TrainFlags& flags, const training::Model& model);
+/// As the flags say it, or of the network, for these policies.
+Setting setting_of(const TrainFlags& flags, const training::Model& model,
+                   const std::vector<std::string>& policies);
 
 /// "57.312ms".
 std::string milliseconds(double seconds);

@@ -93,14 +93,18 @@ Iteration run_priority(const Model& model, const Costs& costs, const Spec& optio
   // 1.74 times on fattree:8x8 (VGG-16).
   constexpr double kStarts = 1.05;
   const std::string order = options.get("order", costs.switched ? "either" : "preemptive");
-  if (order == "serial") return run_priority_in_turn(model, costs, options);
+  if (order == "serial") return run_priority_in_turn(model, costs, options, Order::Serial);
+  if (order == "overlapping") {
+    return run_priority_in_turn(model, costs, options, Order::Overlapping);
+  }
   if (order == "preemptive") return run_preemptive(model, costs, options);
   if (order != "either") {
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("order: expected preemptive, serial or either, got '{}'", order));
+                fmt::format("order: expected preemptive, serial, overlapping or either, got '{}'",
+                            order));
   }
   Iteration preemptive = run_preemptive(model, costs, options);
-  Iteration serial = run_priority_in_turn(model, costs, options);
+  Iteration serial = run_priority_in_turn(model, costs, options, Order::Serial);
   return serial.seconds <= kStarts * preemptive.seconds ? serial : preemptive;
 }
 

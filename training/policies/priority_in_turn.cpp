@@ -7,6 +7,9 @@
 /// others of its messages could go, and of many random orders 2 - sqrt(2) of the bandwidth is left
 /// (Karol, Hluchyj, Morgan, 1987). A schedule that is free of contention stays so if it is alone.
 /// Neighbours that are small and there go together, as each transfer has a start of its own.
+///
+/// Where schedules are such that messages of several do not meet, transfers may overlap: the next
+/// fills its pipelines while the one before drains its own.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -21,7 +24,8 @@ namespace {
 /// Layers whose gradients are there and not all sent, as the network goes through them.
 class InTurn {
  public:
-  InTurn(const Costs& costs, std::uint64_t chunk) : channel_(costs), chunk_(chunk) {}
+  InTurn(const Costs& costs, std::uint64_t chunk, Order order)
+      : channel_(costs, order == Order::Overlapping), chunk_(chunk), order_(order) {}
 
   void arrive(const Gradient& gradient) { left_.push_back({gradient, true}); }
   /// Sends what can begin before `time`.
@@ -31,7 +35,9 @@ class InTurn {
     }
   }
   [[nodiscard]] Iteration finished(const Model& model) const {
-    return finish_apart(model, channel_);
+    Iteration iteration = finish_apart(model, channel_);
+    iteration.order = order_;
+    return iteration;
   }
 
  private:
@@ -61,11 +67,12 @@ class InTurn {
 
   Channel channel_;
   std::uint64_t chunk_;
+  Order order_;
   std::vector<Left> left_;
 };
 
-Iteration run_in_chunks(const Model& model, const Costs& costs, std::uint64_t chunk) {
-  InTurn network(costs, chunk);
+Iteration run_in_chunks(const Model& model, const Costs& costs, std::uint64_t chunk, Order order) {
+  InTurn network(costs, chunk, order);
   for (const Gradient& gradient : layers_of(model)) {
     network.send_until(gradient.ready);
     network.arrive(gradient);
@@ -76,10 +83,10 @@ Iteration run_in_chunks(const Model& model, const Costs& costs, std::uint64_t ch
 
 /// Of chunks of 256 KiB, 512 KiB and so on up to all at once, the one that takes least; of those
 /// that take the same, the largest.
-Iteration run_in_best_chunks(const Model& model, const Costs& costs) {
+Iteration run_in_best_chunks(const Model& model, const Costs& costs, Order order) {
   Iteration best{.seconds = HUGE_VAL, .transfers = {}, .runs = {}};
   for (std::uint64_t chunk = std::uint64_t{256} << 10;; chunk *= 2) {
-    Iteration other = run_in_chunks(model, costs, chunk);
+    Iteration other = run_in_chunks(model, costs, chunk, order);
     if (other.seconds <= best.seconds) best = std::move(other);
     if (chunk >= model.bytes()) return best;
   }
@@ -87,9 +94,10 @@ Iteration run_in_best_chunks(const Model& model, const Costs& costs) {
 
 }  // namespace
 
-Iteration run_priority_in_turn(const Model& model, const Costs& costs, const Spec& options) {
-  if (options.get("chunk", "search") == "search") return run_in_best_chunks(model, costs);
-  return run_in_chunks(model, costs, bytes_option(options, "chunk", "search"));
+Iteration run_priority_in_turn(const Model& model, const Costs& costs, const Spec& options,
+                               Order order) {
+  if (options.get("chunk", "search") == "search") return run_in_best_chunks(model, costs, order);
+  return run_in_chunks(model, costs, bytes_option(options, "chunk", "search"), order);
 }
 
 }  // namespace multitree::training

@@ -19,6 +19,12 @@ std::uint64_t least_bytes(const Pipeline& pipeline, const Topology& topology) {
   return std::max(slower, std::min(pipeline.least_bytes, kLeastChunk));
 }
 
+/// Transfers of a chunk of the first tree, which those of others have about as many as.
+std::uint64_t arcs_of_first(const TreePacking& packing) {
+  const PackedTree& tree = packing.trees.front();
+  return std::max<std::uint64_t>(1, tree.gather.size() + tree.reduce.size());
+}
+
 }  // namespace
 
 std::uint32_t pipeline_segments(const TreePacking& packing, const Topology& topology,
@@ -26,13 +32,20 @@ std::uint32_t pipeline_segments(const TreePacking& packing, const Topology& topo
   if (hops == 0 || packing.ranks < 2) return 1;
   const double steps_per_chunk = load(packing, topology).convert_to<double>() / packing.ranks;
   const double wanted = hops / (pipeline.fill * steps_per_chunk);
-  const PackedTree& tree = packing.trees.front();
-  const std::uint64_t arcs = std::max<std::uint64_t>(1, tree.gather.size() + tree.reduce.size());
-  const std::uint64_t most =
-      std::min(bytes / least_bytes(pipeline, topology), pipeline.most_transfers / arcs);
+  const std::uint64_t most = std::min(bytes / least_bytes(pipeline, topology),
+                                      pipeline.most_transfers / arcs_of_first(packing));
   const double chunks = std::min(wanted, static_cast<double>(most));
   return static_cast<std::uint32_t>(
       std::max(1.0, std::ceil(chunks / static_cast<double>(packing.trees.size()))));
+}
+
+std::uint32_t piece_segments(const TreePacking& packing, std::uint64_t bytes, std::uint64_t piece,
+                             std::uint64_t most_transfers) {
+  if (packing.ranks < 2) return 1;
+  const std::uint64_t trees = packing.trees.size();
+  const std::uint64_t wanted = (bytes / trees + piece - 1) / piece;
+  const std::uint64_t most = most_transfers / arcs_of_first(packing) / trees;
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::min(wanted, most)));
 }
 
 }  // namespace multitree

@@ -28,4 +28,9 @@ constexpr std::uint64_t kLeastChunk = 4 << 10;
                                               std::uint32_t hops, std::uint64_t bytes,
                                               const Pipeline& pipeline);
 
+/// TimingOptions::segments so that chunks of `bytes` have `piece` bytes on average, or as many less
+/// as makes a whole number of them, if that is not more than `most_transfers` in all. At least 1.
+[[nodiscard]] std::uint32_t piece_segments(const TreePacking& packing, std::uint64_t bytes,
+                                           std::uint64_t piece, std::uint64_t most_transfers);
+
 }  // namespace multitree

@@ -223,7 +223,7 @@ void Player::conduct() {
         if (stopping_) return;
         played = iteration_;
       }
-      plan_.order == training::Order::Serial ? conduct_serial() : conduct_preemptive();
+      plan_.order == training::Order::Serial ? conduct_serial() : conduct_at_once();
     }
   } catch (...) {
     const std::scoped_lock lock(mutex_);
@@ -250,9 +250,10 @@ void Player::conduct_serial() {
   }
 }
 
-/// All that is ready is under way at once; the communicator moves it on, the most urgent first.
+/// Of preemptive and of overlapping plans all that is ready is under way at once; the communicator
+/// moves it on, the most urgent first.
 /// Nobody looks whether one is over before the forward pass, which is when it matters.
-void Player::conduct_preemptive() {
+void Player::conduct_at_once() {
   std::vector<std::size_t> order(plan_.transfers.size());
   for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
   // As gradients become ready, which is the same order at all ranks.

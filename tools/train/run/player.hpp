@@ -70,7 +70,7 @@ class Player {
   void pass();
   void conduct();
   void conduct_serial();
-  void conduct_preemptive();
+  void conduct_at_once();
   /// Until this rank's are there. False: there is no more to do.
   bool await_gradients(std::size_t transfer);
   runtime::Request start(std::size_t transfer);

@@ -22,8 +22,8 @@ class Piece:
 
 class Conductor:
     """Gradients are given by give(), in any order, and are means over all ranks after wait(). A thread of its own
-    starts the plan's transfers, in the same order at all ranks: each when the one before it is over, or, of a preemptive
-    plan, all that are ready. Collective: all ranks make one alike; it has a process group of its own.
+    starts the plan's transfers, in the same order at all ranks: of a serial plan each when the one before it is over, of
+    others all that are ready. Collective: all ranks make one alike; it has a process group of its own.
     """
 
     def __init__(self, plan, model, group=None):
@@ -160,7 +160,7 @@ class Conductor:
                     if self._iteration == played:
                         return
                     played = self._iteration
-                self._play_preemptive() if self.plan.preemptive else self._play_serial()
+                self._play_serial() if self.plan.order == "serial" else self._play_at_once()
         except Exception as error:  # told by whoever waits
             with self._changed:
                 self._error = error
@@ -174,7 +174,7 @@ class Conductor:
             self._start(number).wait()
             self._finish(number)
 
-    def _play_preemptive(self):
+    def _play_at_once(self):
         # As gradients become ready, which is the same order at all ranks.
         order = sorted(range(len(self._transfers)), key=lambda number: -self._transfers[number].first)
         started = {}

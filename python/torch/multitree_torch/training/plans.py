@@ -7,6 +7,7 @@ from multitree_torch.training.layers import layers_of
 __all__ = ["Plan", "PlanError", "Transfer"]
 
 SCHEMA = "multitree/iteration-plan/1"
+ORDERS = ("serial", "preemptive", "overlapping")
 COLLECTIVES = ("allreduce", "reduce-scatter", "allgather")
 
 
@@ -47,7 +48,7 @@ class Plan:
             raise PlanError(f"{self.path}: expected a file of multitree train plan ({SCHEMA}), found {found!r}")
         try:
             self.policy, self.together = content["policy"], content["together"]
-            self.preemptive = content["order"] == "preemptive"
+            self.order = content["order"]
             self.names = [layer["name"] for layer in content["model"]["layers"]]
             self._tensors = [layer["tensors"] for layer in content["model"]["layers"]]
             self._planned = content["transfers"]
@@ -58,6 +59,9 @@ class Plan:
                             f"{error}") from None
 
     def _check(self):
+        if self.order not in ORDERS:
+            raise PlanError(f"{self.path}: order: expected one of {', '.join(ORDERS)}, found {self.order!r}; this version "
+                            "of multitree_torch may be older than the plan")
         for number, planned in enumerate(self._planned):
             first, last = planned["layers"]
             if planned["collective"] not in COLLECTIVES or not 0 <= first <= last < len(self.names):
