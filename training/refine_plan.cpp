@@ -32,6 +32,9 @@ constexpr std::array kFills{12, 10, 8, 6, 4, 3, 2, 1};
 constexpr int kFinestOfAll = 6;
 /// Times the bound: nothing to gain that a table of thousandths would show.
 constexpr double kAtTheBound = 1.0005;
+/// So near, an overlapping plan is not compared with one that is expected to take so many times as
+/// long: where transfers meet at switches that takes longer still.
+constexpr double kNearTheBound = 1.01, kSurely = 1.02;
 /// Bytes of overlapping plans' messages: their transfers have one for each tree, so that front layers
 /// wait for little that went before. Smaller ones are mostly latency and headers.
 constexpr std::array<std::uint64_t, 2> kPieces{32 << 10, 16 << 10};
@@ -101,9 +104,11 @@ class Refinement {
   [[nodiscard]] bool is_at_bound() const {
     return best_ && best_->times.seconds <= kAtTheBound * bound_;
   }
-  /// Whether something takes less than the plan is expected to take.
+  /// Whether nothing is to be gained by the plan, which a simulation of minutes would only confirm.
   [[nodiscard]] bool beats(const Plan& plan) const {
-    return is_at_bound() || (best_ && best_->times.seconds < plan.seconds);
+    if (!best_) return false;
+    const double seconds = best_->times.seconds;
+    return is_at_bound() || (seconds <= kNearTheBound * bound_ && kSurely * seconds < plan.seconds);
   }
   [[nodiscard]] RefinedPlan take() { return *std::move(best_); }
 
@@ -183,7 +188,6 @@ RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& to
   const bool is_open = leaves_pieces(plan) && leaves_order(plan);
   if (is_open && pack_boxes(topology)) {
     refinement.try_boxes(plan, costs);
-    // What is expected to take longer takes longer still where transfers meet at switches.
     if (refinement.beats(plan)) return refinement.take();
   }
   Trial first(plan, topology);
