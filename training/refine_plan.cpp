@@ -35,13 +35,14 @@ constexpr double kAtTheBound = 1.0005;
 /// So near, an overlapping plan is not compared with one that is expected to take so many times as
 /// long: where transfers meet at switches that takes longer still.
 constexpr double kNearTheBound = 1.01, kSurely = 1.02;
-/// Bytes of overlapping plans' messages: their transfers have one for each tree, so that front layers
-/// wait for little that went before. Smaller ones are mostly latency and headers.
+/// Bytes of overlapping plans' messages: their transfers have one for each tree, so that front
+/// layers wait for little that went before. Smaller ones are mostly latency and headers.
 constexpr std::array<std::uint64_t, 2> kPieces{32 << 10, 16 << 10};
 /// Overlapping plans with more messages take minutes to simulate.
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 22;
-/// Of small models latency counts, and chains have much: in boxes transfers of so many bytes overlap
-/// on whatever schedules are the fastest for them. Of large models these take long to simulate.
+/// Of small models latency counts, and chains have much: in boxes transfers of so many bytes
+/// overlap on whatever schedules are the fastest for them. Of large models these take long to
+/// simulate.
 constexpr std::uint64_t kSmallModel = 8 << 20, kPartOfSmallModel = 1 << 20;
 /// On networks without switches whole layers of theirs overlap in these pieces.
 constexpr std::array<std::uint64_t, 2> kSmallPieces{4 << 10, 512};

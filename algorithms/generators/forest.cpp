@@ -148,24 +148,25 @@ Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& optio
 }  // namespace
 
 Algorithm forest_algorithm() {
-  return {.name = "forest",
-          .summary = "trees that load no link more than a minimum cut demands; any network",
-          .source =
-              "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
-          .parameters =
-              "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
-              "takes; broadcast and reduce: or fewer, where message is given); segments=N: pieces "
-              "of a tree (default: about 5% to fill the pipeline; "
-              "broadcast and reduce: about 1/8, or 1% where message is given); piece=BYTES: instead "
-              "of segments, pieces of about so many bytes, with trees that are the same whatever "
-              "the size and message; size=BYTES, "
-              "message=TIME: size and cost of a message that segments and their order are chosen "
-              "for (default: 64MiB, 0ns)",
-          .unsupported = supports_all,
-          .all_gather = forest_all_gather,
-          .broadcast = forest_broadcast,
-          .variants = "segments=1|segments=4",
-          .asks_size = true};
+  return {
+      .name = "forest",
+      .summary = "trees that load no link more than a minimum cut demands; any network",
+      .source =
+          "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
+      .parameters =
+          "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
+          "takes; broadcast and reduce: or fewer, where message is given); segments=N: pieces "
+          "of a tree (default: about 5% to fill the pipeline; "
+          "broadcast and reduce: about 1/8, or 1% where message is given); piece=BYTES: instead "
+          "of segments, pieces of about so many bytes, with trees that are the same whatever "
+          "the size and message; size=BYTES, "
+          "message=TIME: size and cost of a message that segments and their order are chosen "
+          "for (default: 64MiB, 0ns)",
+      .unsupported = supports_all,
+      .all_gather = forest_all_gather,
+      .broadcast = forest_broadcast,
+      .variants = "segments=1|segments=4",
+      .asks_size = true};
 }
 
 }  // namespace multitree

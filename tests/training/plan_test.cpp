@@ -324,7 +324,8 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
   const std::pair<std::string, std::string> cases[] = {
       {"{", "plan.json:1: "},
       {changed("multitree/iteration-plan/1", "other"), "schema"},
-      {changed("\"serial\"", "\"random\""), "expected serial, preemptive or overlapping, found 'random'"},
+      {changed("\"serial\"", "\"random\""),
+       "expected serial, preemptive or overlapping, found 'random'"},
       {changed("\"serial\"", "\"overlapping\""),
        "expected allreduce in a plan with the order overlapping, found "
        "reduce-scatter"},
