@@ -66,8 +66,8 @@ Model parse_model_of(const JsonValue& value) {
 Order parse_order(const JsonValue& value) {
   const auto found = std::ranges::find(kOrders, value.string());
   if (found == kOrders.end()) {
-    value.fail(fmt::format("expected serial, preemptive or overlapping, found '{}'",
-                           value.string()));
+    value.fail(
+        fmt::format("expected serial, preemptive or overlapping, found '{}'", value.string()));
   }
   return static_cast<Order>(found - kOrders.begin());
 }

@@ -32,13 +32,17 @@ constexpr std::array kFills{12, 10, 8, 6, 4, 3, 2, 1};
 constexpr int kFinestOfAll = 6;
 /// Times the bound: nothing to gain that a table of thousandths would show.
 constexpr double kAtTheBound = 1.0005;
-/// Bytes of overlapping plans' messages: their transfers have one for each tree, so that front layers
-/// wait for little that went before. Smaller ones are mostly latency and headers.
+/// So near, an overlapping plan is not compared with one that is expected to take so many times as
+/// long: where transfers meet at switches that takes longer still.
+constexpr double kNearTheBound = 1.01, kSurely = 1.02;
+/// Bytes of overlapping plans' messages: their transfers have one for each tree, so that front
+/// layers wait for little that went before. Smaller ones are mostly latency and headers.
 constexpr std::array<std::uint64_t, 2> kPieces{32 << 10, 16 << 10};
 /// Overlapping plans with more messages take minutes to simulate.
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 22;
-/// Of small models latency counts, and chains have much: in boxes transfers of so many bytes overlap
-/// on whatever schedules are the fastest for them. Of large models these take long to simulate.
+/// Of small models latency counts, and chains have much: in boxes transfers of so many bytes
+/// overlap on whatever schedules are the fastest for them. Of large models these take long to
+/// simulate.
 constexpr std::uint64_t kSmallModel = 8 << 20, kPartOfSmallModel = 1 << 20;
 /// On networks without switches whole layers of theirs overlap in these pieces.
 constexpr std::array<std::uint64_t, 2> kSmallPieces{4 << 10, 512};
@@ -101,9 +105,11 @@ class Refinement {
   [[nodiscard]] bool is_at_bound() const {
     return best_ && best_->times.seconds <= kAtTheBound * bound_;
   }
-  /// Whether something takes less than the plan is expected to take.
+  /// Whether nothing is to be gained by the plan, which a simulation of minutes would only confirm.
   [[nodiscard]] bool beats(const Plan& plan) const {
-    return is_at_bound() || (best_ && best_->times.seconds < plan.seconds);
+    if (!best_) return false;
+    const double seconds = best_->times.seconds;
+    return is_at_bound() || (seconds <= kNearTheBound * bound_ && kSurely * seconds < plan.seconds);
   }
   [[nodiscard]] RefinedPlan take() { return *std::move(best_); }
 
@@ -183,7 +189,6 @@ RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& to
   const bool is_open = leaves_pieces(plan) && leaves_order(plan);
   if (is_open && pack_boxes(topology)) {
     refinement.try_boxes(plan, costs);
-    // What is expected to take longer takes longer still where transfers meet at switches.
     if (refinement.beats(plan)) return refinement.take();
   }
   Trial first(plan, topology);

@@ -103,9 +103,10 @@ std::uint64_t piece_option(const Spec& options) {
   if (!options.has("piece")) return 0;
   for (const std::string_view other : {"segments", "fill"}) {
     if (options.has(other)) {
-      options.fail(fmt::format("piece: expected none beside {}, which says how large pieces are as "
-                               "well",
-                               other));
+      options.fail(
+          fmt::format("piece: expected none beside {}, which says how large pieces are as "
+                      "well",
+                      other));
     }
   }
   const std::string text = options.get("piece", "");

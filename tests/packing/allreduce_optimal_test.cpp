@@ -63,14 +63,13 @@ TEST(AllreduceOptimal, PieceSaysHowLargeThePiecesAre) {
       SCOPED_TRACE(fmt::format("{} on {}", algorithm, spec));
       const Topology topology = make_topology(spec);
       const auto chunks = [&](const char* size, const char* rest) {
-        const Schedule schedule = make_schedule(
-            fmt::format("{}?piece=64KiB&size={}{}", algorithm, size, rest), topology);
+        const Schedule schedule =
+            make_schedule(fmt::format("{}?piece=64KiB&size={}{}", algorithm, size, rest), topology);
         EXPECT_TRUE(verify(schedule, topology).ok());
         return schedule;
       };
       const Schedule large = chunks("64MiB", ""), small = chunks("256KiB", "");
-      const double mean =
-          static_cast<double>(k64MiB) / static_cast<double>(large.chunks.size());
+      const double mean = static_cast<double>(k64MiB) / static_cast<double>(large.chunks.size());
       EXPECT_LE(mean, 1.01 * kPiece);
       EXPECT_GE(mean, 0.5 * kPiece);
       EXPECT_LT(small.chunks.size(), large.chunks.size());

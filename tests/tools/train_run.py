@@ -17,6 +17,8 @@ import time
 DEADLINE = 240
 ALL_REDUCES = ["bsp", "wfbp", "ddp?bucket=16KiB&first=1KiB", "horovod?cycle=100us", "mg-wfbp",
                "bytescheduler?partition=4KB&credit=16KB", "priority"]
+# Transfers under way at once, each on a schedule for its own size.
+OVERLAPPING = ["priority?order=overlapping&chunk=16KiB"]
 HALVES = ["dear?fusion=none", "dear?fusion=16KiB", "dear?fusion=16KiB&barrier=no"]
 MODEL = """name,params,forward,backward
 front,20000+200,3ms,4ms
@@ -60,7 +62,7 @@ def same_parameters(program):
     agree("one rank", ALL_REDUCES, "--np", "1", "-n", "60")
     # Several trees: the tree of a gradient follows from its place in the model if it is to, else from its message.
     arguments = ["-t", "torus:2x2", "-a", "multitree", "-n", "60"]
-    agree("several trees", ALL_REDUCES + HALVES, *arguments, "--same-bits")
+    agree("several trees", ALL_REDUCES + OVERLAPPING + HALVES, *arguments, "--same-bits")
     agree("an optimal packing", ALL_REDUCES, "-t", "mesh:2x2", "-n", "60", "--same-bits")
     found, result = rows(program, "--learner", "mlp?hidden=40", "-p", "bsp,wfbp", *arguments)
     expect(len({row["parameters"] for row in found}) == 2, "buckets to differ where they may", result)
@@ -110,13 +112,15 @@ def plans(program, directory):
     with open(model, "w", encoding="ascii") as file:
         file.write(MODEL)
     files = []
-    for number, policy in enumerate(ALL_REDUCES + HALVES):
+    policies = ALL_REDUCES + OVERLAPPING + HALVES
+    for number, policy in enumerate(policies):
         files.append(os.path.join(directory, f"{number}.json"))
-        made = run(program, "plan", "-t", "mesh:2x2", "-m", model, "-p", policy, "-o", files[-1])
+        algorithm = "allreduce-optimal?piece=4KiB" if policy in OVERLAPPING else "allreduce-optimal"
+        made = run(program, "plan", "-t", "mesh:2x2", "-m", model, "-p", policy, "-a", algorithm, "-o", files[-1])
         expect(made.returncode == 0, "a plan", made)
     for where in ([], ["--host"], ["-a", "multitree"]):
         found, result = rows(program, *files, "-n", "4", *where)
-        expect([row["policy"] for row in found] == ALL_REDUCES + HALVES, "all plans", result)
+        expect([row["policy"] for row in found] == policies, "all plans", result)
         for row in found:
             expect(row["median_seconds"] >= 0.999 * 0.021, "no iteration shorter than its passes", result)
     trace = os.path.join(directory, "trace.json")
@@ -127,6 +131,20 @@ def plans(program, directory):
     for words in ("rank 0: computing", "expected: network", "reduce-scatter", "backward wide"):
         expect(words in text, f"'{words}' in the trace", result)
     wrong_plans(program, directory, files[1])
+    wrong_orders(program, directory, files[-1])
+
+
+def wrong_orders(program, directory, file):
+    """An order that is none, or does not say that a reduce-scatter is over before its all-gather."""
+    with open(file, encoding="utf-8") as one:
+        plan = json.load(one)
+    changed = os.path.join(directory, "changed.json")
+    for order, words in (("random", "expected serial, preemptive or overlapping, found 'random'"),
+                         ("overlapping", "expected allreduce in a plan with the order overlapping, found reduce-scatter")):
+        with open(changed, "w", encoding="utf-8") as one:
+            json.dump({**plan, "order": order}, one)
+        result = run(program, "run", changed)
+        expect(result.returncode == 3 and words in result.stderr, f"the order {order} to be refused with '{words}'", result)
 
 
 def wrong_plans(program, directory, file):

@@ -264,7 +264,8 @@ TEST(Policies, OptionsAreChecked) {
       {"dear?barrier=maybe", "barrier: expected yes or no, got 'maybe'"},
       {"dear?fusion=some", "fusion: expected a size"},
       {"priority?chunk=-1", "chunk: expected a size"},
-      {"priority?order=fifo", "order: expected preemptive, serial, overlapping or either, got 'fifo'"},
+      {"priority?order=fifo",
+       "order: expected preemptive, serial, overlapping or either, got 'fifo'"},
       {"cocod?every=0", "every: expected a whole number from 1 on, got '0'"},
       {"fsdp?unit=some", "unit: expected a size"},
   };

@@ -109,11 +109,10 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
     if (topology && outcome.iteration.plannable) {
       const training::Plan plan =
           training::make_plan(policy, model, setting.costs, flags.algorithm);
-      outcome.simulated =
-          flags.refine
-              ? refine_plan(plan, setting.costs, *topology, simulator, setting.bound.seconds)
-                    .times.seconds
-              : simulate_plan(plan, *topology, simulator).seconds;
+      outcome.simulated = flags.refine ? refine_plan(plan, setting.costs, *topology, simulator,
+                                                     setting.bound.seconds)
+                                             .times.seconds
+                                       : simulate_plan(plan, *topology, simulator).seconds;
     }
     outcomes.push_back(std::move(outcome));
   }

@@ -99,9 +99,9 @@ Iteration run_priority(const Model& model, const Costs& costs, const Spec& optio
   }
   if (order == "preemptive") return run_preemptive(model, costs, options);
   if (order != "either") {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("order: expected preemptive, serial, overlapping or either, got '{}'",
-                            order));
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("order: expected preemptive, serial, overlapping or either, got '{}'", order));
   }
   Iteration preemptive = run_preemptive(model, costs, options);
   Iteration serial = run_priority_in_turn(model, costs, options, Order::Serial);
