@@ -92,8 +92,8 @@ struct Cluster {
   std::optional<Topology> network;  ///< none: the hosts are in parts that nothing joins
 };
 
-/// The cables of hosts as inferred and measured. The network has of parallel cables the fastest,
-/// and of switches the fastest that are needed where cables alone do not join all hosts. Rates that
+/// The cables of hosts as inferred and measured. In the network parallel cables are one link with
+/// the sum of their rates, and it has of switches the fastest that are needed where cables alone do not join all hosts. Rates that
 /// are within kLevel of each other are one there, as they were measured.
 Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
                  const std::vector<Flow>& flows);
@@ -118,7 +118,7 @@ struct Finding {
   std::string words;  ///< a sentence that names hosts and ports
   bool fault = true;  ///< else it is only worth knowing
 };
-/// A cable is slow that has less than this share of what the others have.
+/// A cable is slow that has less than this share of what the others have, or a parallel one.
 inline constexpr double kSlow = 0.7;
 
 /// `expected`: as many ranks as hosts, which are its nodes of these names, or else its ranks in
