@@ -100,11 +100,13 @@ Members members_of(const std::vector<Host>& hosts) {
 /// By seat: the cables to others. \pre use_cables(hosts)
 void take_cables(const std::vector<Host>& hosts, Seat self, Ways& ways) {
   const Host& own = hosts[index(self)];
+  std::vector<CablePort> ports = own.cables;
+  std::ranges::sort(ports, {}, &CablePort::cable);  // the same order at both ends
   ways.beside.resize(hosts.size());
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     if (hosts[r].id == own.id) continue;
     for (const bool at_switch : {false, true}) {
-      for (const CablePort& port : own.cables) {
+      for (const CablePort& port : ports) {
         if (port.at_switch != at_switch || hosts[r].port_of(port.cable) == nullptr) continue;
         if (!ways.wires[r]) {
           ways.wires[r] = Wire{port.name, {}, port.cable};
