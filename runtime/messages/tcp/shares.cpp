@@ -34,7 +34,7 @@ std::vector<std::size_t> shares_of(std::size_t bytes, std::span<const std::uint3
   while (true) {
     auto slowest = rates.end();
     for (auto rate = rates.begin(); rate != rates.end(); ++rate) {
-      if (*rate > 0 && (slowest == rates.end() || *rate < *slowest)) slowest = rate;
+      if (*rate > 0 && (slowest == rates.end() || *rate <= *slowest)) slowest = rate;
     }
     const bool others = std::ranges::count_if(rates, [](double rate) { return rate > 0; }) > 1;
     if (!others || whole * *slowest >= kLeastShare * sum()) break;
