@@ -44,8 +44,7 @@ using Side = std::deque<CableEnd>;
 
 /// Two ranks with several cables between them.
 struct Cables {
-  explicit Cables(std::vector<std::uint32_t> mbits,
-                  std::size_t credit = Outgoing::kUnlimited) {
+  explicit Cables(std::vector<std::uint32_t> mbits, std::size_t credit = Outgoing::kUnlimited) {
     for (std::size_t i = 0; i < mbits.size(); ++i) {
       StreamPipe pipe;
       const int room = 8192;  // so that much is under way in parts
@@ -200,7 +199,8 @@ TEST(SeveralCables, CarryEachItsShare) {
   EXPECT_NEAR(static_cast<double>(cables.other[1].incoming->came()), 100'000, 200);
 }
 
-/// A part that comes before anybody has said what it is of waits at its cable, and holds up nothing.
+/// A part that comes before anybody has said what it is of waits at its cable, and holds up
+/// nothing.
 TEST(SeveralCables, AwaitTheFirstWordsOfAMessage) {
   std::mt19937 random(1);
   Cables cables({10, 10});

@@ -159,8 +159,7 @@ TEST(Cluster, OfThreeParallelsAllAreAdded) {
   const auto [inferred, cluster] = found(hosts, heard);
   ASSERT_EQ(cluster.network->num_links(), 2U);
   const auto one = static_cast<double>(cluster.cables[0].ends[0].sends.bytes_per_second);
-  const auto all =
-      static_cast<double>(cluster.network->links()[0].bandwidth.bytes_per_second);
+  const auto all = static_cast<double>(cluster.network->links()[0].bandwidth.bytes_per_second);
   EXPECT_NEAR(all / one, 3, 0.02);
 }
 

@@ -93,8 +93,9 @@ struct Cluster {
 };
 
 /// The cables of hosts as inferred and measured. In the network parallel cables are one link with
-/// the sum of their rates, and it has of switches the fastest that are needed where cables alone do not join all hosts. Rates that
-/// are within kLevel of each other are one there, as they were measured.
+/// the sum of their rates, and it has of switches the fastest that are needed where cables alone do
+/// not join all hosts. Rates that are within kLevel of each other are one there, as they were
+/// measured.
 Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
                  const std::vector<Flow>& flows);
 inline constexpr double kLevel = 0.15;

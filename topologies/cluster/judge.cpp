@@ -117,10 +117,10 @@ void find_slow_parallels(const Cluster& cluster, std::vector<Finding>& findings)
       const auto other = static_cast<double>(best.ends[i].sends.bytes_per_second);
       if (rate >= kSlow * other) continue;
       findings.push_back(
-          {"slow", fmt::format("{} > {}: {}, where {} > {}, which is parallel, has {}",
-                               words_of(from), words_of(to), rate_words(rate),
-                               words_of(best.ends[i]), words_of(best.ends[1 - i]),
-                               rate_words(other)),
+          {"slow",
+           fmt::format("{} > {}: {}, where {} > {}, which is parallel, has {}", words_of(from),
+                       words_of(to), rate_words(rate), words_of(best.ends[i]),
+                       words_of(best.ends[1 - i]), rate_words(other)),
            from.mbits == best.ends[i].mbits});
     }
   }
@@ -193,17 +193,19 @@ void find_down(const std::vector<Host>& hosts, const std::vector<std::string>& n
     for (const Port& port : hosts[i].ports) {
       if (port.state == "up") continue;
       std::string& words = idle[names[i]];
-      words += fmt::format("{}{} {} ({})", words.empty() ? "" : ", ", names[i], port.name, port.state);
+      words +=
+          fmt::format("{}{} {} ({})", words.empty() ? "" : ", ", names[i], port.name, port.state);
     }
   }
   if (idle.size() != 2) return;
   const auto &one = *idle.begin(), &other = *idle.rbegin();
   if (!joined.contains(pair_of(one.first, other.first))) return;
-  findings.push_back({"down",
-                      fmt::format("{} - {}: a further cable between the two may be down: plug it in, "
-                                  "or set the ports up",
-                                  one.second, other.second),
-                      false});
+  findings.push_back(
+      {"down",
+       fmt::format("{} - {}: a further cable between the two may be down: plug it in, "
+                   "or set the ports up",
+                   one.second, other.second),
+       false});
 }
 
 void find_odd(const std::vector<Host>& hosts, const Inferred& inferred, const Cluster& cluster,

@@ -95,8 +95,8 @@ struct Ways {
   /// The wire of one of these.
   [[nodiscard]] std::optional<Wire> wire_to(Seat peer, std::uint32_t cable) const;
   std::uint32_t most_cables = 1;  ///< of two hosts, in the job
-  bool any_wires = false;  ///< somewhere in the job
-  bool alone = false;      ///< no other rank runs on this host: nothing to share memory with
+  bool any_wires = false;         ///< somewhere in the job
+  bool alone = false;             ///< no other rank runs on this host: nothing to share memory with
   /// No host holds two ranks, and no interface is faster than 10 Gbit/s: TCP whose buffers and
   /// protocols can be chosen for that.
   bool slow_network = false;
@@ -108,7 +108,8 @@ struct Ways {
 /// `hosts`: by seat. A pure function, so that the two ends of a wire agree to use it: of several
 /// wires between two hosts the one with the lowest subnet. Jobs of one or two hosts have no wires:
 /// there UCX may as well use all interfaces. Cables of a file go before that: of two hosts the
-/// first that no others are at, with those beside it, else a switch. \throws Error(InvalidArgument): files differ
+/// first that no others are at, with those beside it, else a switch. \throws
+/// Error(InvalidArgument): files differ
 Ways choose_ways(const std::vector<Host>& hosts, Seat self);
 
 /// The own address from which `peer` is reached without a choice: on the wire to it, or where both

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Several cables between two hosts: a connection over each, which share messages by their rates.
-/// Each of them goes on by another way when its cable falls silent (detour.cpp), by one of the other
-/// cables at first, and has no share of messages until it is back.
+/// Each of them goes on by another way when its cable falls silent (detour.cpp), by one of the
+/// other cables at first, and has no share of messages until it is back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,9 +36,10 @@ Peer* TcpTransport::connection_for(Peer& first, const Hello& hello) {
   if (hello.cables == cables && hello.cable < cables) {
     return hello.cable == 0 ? &first : first.beside[hello.cable - 1].get();
   }
-  lose(first, fmt::format("it comes over cable {} of {}, where this rank counts {} by the cluster's "
-                          "file: expected the same file and version of multitree at both",
-                          hello.cable + 1, hello.cables, cables));
+  lose(first,
+       fmt::format("it comes over cable {} of {}, where this rank counts {} by the cluster's "
+                   "file: expected the same file and version of multitree at both",
+                   hello.cable + 1, hello.cables, cables));
   return nullptr;
 }
 

@@ -190,8 +190,7 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there, Sealin
   if (again || elsewhere) tell_of_way(peer);
   // No heartbeats tell of another way, nor of the way to a rank that is no neighbour: it may lead
   // over links that are cut as well.
-  const bool watched =
-      !again && !elsewhere && links_.heard(peer.seat, peer.cable) != nullptr;
+  const bool watched = !again && !elsewhere && links_.heard(peer.seat, peer.cable) != nullptr;
   if (peer.lasts) give_up_after(peer.socket, watched ? Deadline{0} : way_deadline_);
   // What came with the answer is told no more.
   want_to_read(peer);

@@ -251,7 +251,8 @@ bool Incoming::begin_part(const Header& header) {
   const auto found = first_->divided_.find(header.number());
   if (found == first_->divided_.end() || header.bytes == 0) return false;
   Divided& whole = found->second;
-  if (header.bytes > whole.unknown || header.part > whole.message.bytes - header.bytes) return false;
+  if (header.bytes > whole.unknown || header.part > whole.message.bytes - header.bytes)
+    return false;
   whole.unknown -= header.bytes;
   std::byte* const to = whole.message.to == nullptr ? nullptr : whole.message.to + header.part;
   current_ = {to, header.bytes, {}, header.bytes, header.number()};

@@ -83,9 +83,9 @@ class Incoming {
   struct Current {
     std::byte* to = nullptr;  ///< where the rest goes; null: nowhere
     std::size_t left = 0;
-    Message message;                        ///< if it is whole
-    std::size_t part = 0;                   ///< else so many bytes
-    std::optional<std::uint64_t> of = {};   ///< of that one
+    Message message;                       ///< if it is whole
+    std::size_t part = 0;                  ///< else so many bytes
+    std::optional<std::uint64_t> of = {};  ///< of that one
   };
 
   /// As readv().

@@ -15,7 +15,9 @@ constexpr std::uint64_t name_of(Seat peer, std::uint32_t cable) {
   static_assert(kMaxRanks == 1U << 16);
   return std::uint64_t{cable} << 16 | index(peer);
 }
-constexpr Seat seat_in(std::uint64_t name) { return Seat{static_cast<std::uint32_t>(name & 0xffff)}; }
+constexpr Seat seat_in(std::uint64_t name) {
+  return Seat{static_cast<std::uint32_t>(name & 0xffff)};
+}
 constexpr std::uint32_t cable_in(std::uint64_t name) {
   return static_cast<std::uint32_t>(name >> 16);
 }

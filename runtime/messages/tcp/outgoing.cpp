@@ -68,8 +68,8 @@ void Outgoing::enqueue(const Item& message) {
   std::size_t at = shares.front();
   for (std::size_t i = 1; i < shares.size(); ++i) {
     if (shares[i] == 0) continue;
-    Item part{Header(Kind::Part, divided_, shares[i]), message.data + at, shares[i], nullptr, 0,
-              whole};
+    Item part{
+        Header(Kind::Part, divided_, shares[i]), message.data + at, shares[i], nullptr, 0, whole};
     part.header.part = at;
     beside_[i - 1]->queue_.push_back(std::move(part));
     ++whole->left;

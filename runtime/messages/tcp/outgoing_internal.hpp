@@ -100,9 +100,9 @@ class Outgoing {
   struct Item {
     Header header;
     const std::byte* data = nullptr;
-    std::size_t bytes = 0;             ///< that follow
-    Completion* completion = nullptr;  ///< null: not a whole message
-    std::uint64_t number = 0;          ///< of the message
+    std::size_t bytes = 0;              ///< that follow
+    Completion* completion = nullptr;   ///< null: not a whole message
+    std::uint64_t number = 0;           ///< of the message
     std::shared_ptr<Whole> whole = {};  ///< of which it is a part; may be null
   };
   struct Flush {

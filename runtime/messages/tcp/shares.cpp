@@ -41,8 +41,8 @@ std::vector<std::size_t> shares_of(std::size_t bytes, std::span<const std::uint3
     *slowest = 0;
   }
   const double all = sum();
-  const auto last = std::ranges::find_if(rates.rbegin(), rates.rend(),
-                                         [](double rate) { return rate > 0; });
+  const auto last =
+      std::ranges::find_if(rates.rbegin(), rates.rend(), [](double rate) { return rate > 0; });
   if (last == rates.rend()) {
     shares.front() = bytes;
     return shares;

@@ -41,7 +41,7 @@ struct Peer {
   std::uint32_t cable = 0;  ///< Ways::cables_to()
   Peer* first = this;
   std::vector<std::unique_ptr<Peer>> beside;  ///< of the first: those over the other cables
-  std::optional<Pact> pact;  ///< once it was needed
+  std::optional<Pact> pact;                   ///< once it was needed
   Outgoing outgoing;
   Incoming incoming;
   Socket socket;                                ///< once they know each other
