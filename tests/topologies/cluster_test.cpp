@@ -152,6 +152,24 @@ TEST(Cluster, ASlowParallelWhosePortsSayAnotherSpeedIsNoFault) {
   EXPECT_FALSE(findings[1].fault);
 }
 
+TEST(Cluster, ACableThatIsThereByAnotherNameCountsOnce) {
+  auto hosts = desks(2, 2);
+  hosts[0].ports[1].over = "p0";
+  std::vector<Hearing> heard;
+  hear(heard, {0, 0}, {1, 0});
+  hear(heard, {0, 1}, {1, 1});
+  const auto [inferred, cluster] = found(hosts, heard);
+  EXPECT_THAT(inferred.segments, SizeIs(2));
+  ASSERT_THAT(cluster.cables, SizeIs(1));
+  EXPECT_EQ(cluster.cables[0].ends[0].port, "p0");
+  const auto findings = judge(hosts, inferred, cluster, nullptr);
+  ASSERT_THAT(kinds(findings), ElementsAre("twice"));
+  EXPECT_FALSE(findings[0].fault);
+  EXPECT_THAT(findings[0].words, StartsWith("desk0 p1 - desk1 p1: "));
+  hosts[0].ports[1].over = "p7";
+  EXPECT_FALSE(appears_twice(hosts, inferred.segments, inferred.segments[1])) << "of no port";
+}
+
 TEST(Cluster, OfThreeParallelsAllAreAdded) {
   const auto hosts = desks(2, 3);
   std::vector<Hearing> heard;

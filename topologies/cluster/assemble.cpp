@@ -186,6 +186,7 @@ Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& seg
     cluster.hosts.push_back({names[i], hosts[i].hostname, hosts[i].reach});
   }
   for (const Segment& segment : segments) {
+    if (appears_twice(hosts, segments, segment)) continue;
     Cable cable = cable_of(segment, hosts, names, flows);
     std::erase_if(cable.ends, [](const End& end) { return !is_measured(end); });
     if (cable.ends.size() >= 2) cluster.cables.push_back(std::move(cable));

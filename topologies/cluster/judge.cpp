@@ -222,6 +222,15 @@ void find_odd(const std::vector<Host>& hosts, const Inferred& inferred, const Cl
                                              words_of(loop.ends.front(), hosts, names),
                                              words_of(loop.ends.back(), hosts, names))});
   }
+  for (const Segment& cable : inferred.segments) {
+    if (!appears_twice(hosts, inferred.segments, cable)) continue;
+    findings.push_back({"twice",
+                        fmt::format("{} - {}: a cable that is there already by another name, as "
+                                    "VLANs are; it is left out",
+                                    words_of(cable.ends.front(), hosts, names),
+                                    words_of(cable.ends.back(), hosts, names)),
+                        false});
+  }
   std::set<Pair> joined;
   std::set<std::string> heard;
   for (const Cable& cable : cluster.cables) {
