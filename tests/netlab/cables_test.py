@@ -21,7 +21,7 @@ BYTES = 8 << 20
 
 
 def all_reduce(desks, file):
-    """Milliseconds of one, and bytes that have gone over each cable, in both directions."""
+    """Milliseconds of one, the digest of its results, and bytes that have gone over each cable, in both directions."""
     def sent():
         rows = json.loads(desks.netlab.output("stats", desks.name, "--json"))
         return [sum(row["bytes"] for row in rows if row["cable"] == cable) for cable in (1, 2)]
@@ -30,10 +30,10 @@ def all_reduce(desks, file):
     netlab.environment["MULTITREE_CLUSTER"] = file
     before = sent()
     said = netlab.output("run", desks.name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t", file, "-a", "multitree",
-                         "-b", str(BYTES), "-e", str(BYTES), "-n", "2", "-w", "1", "--json")
+                         "-b", str(BYTES), "-e", str(BYTES), "-n", "2", "-w", "1", "--digest", "--json")
     rows = [row["in_place"] for one in json.loads(said)["runs"] for row in one["results"]]
     expect(rows and all(row["nwrong"] == 0 for row in rows), said)
-    return rows[0]["time_us"] / 1000, [after - some for after, some in zip(sent(), before)]
+    return rows[0]["time"] / 1000, rows[0]["digest"], [after - some for after, some in zip(sent(), before)]
 
 
 def with_one_cable(file):
@@ -58,9 +58,10 @@ def shares(netlab, rates, kinds):
         with open(file, encoding="utf-8") as text:
             link = json.load(text)["topology"]["links"][0]["bandwidth"]
         expect(link.endswith("MB/s") and 0.8 < float(link[:-4]) * 8 / sum(rates) < 1.05, f"{link} of {rates} Mbit/s")
-        alone, sent = all_reduce(desks, with_one_cable(file))
+        alone, bits, sent = all_reduce(desks, with_one_cable(file))
         expect(sent[1] < 64 << 10, f"a cable that the file has not: {sent}")
-        together, sent = all_reduce(desks, file)
+        together, same, sent = all_reduce(desks, file)
+        expect(same == bits, "results differ from those over one cable")
         share = sent[1] / sum(sent)
         expect(abs(share - rates[1] / sum(rates)) < 0.05, f"cables of {rates} Mbit/s have carried {sent} bytes")
         print(f"cables of {rates[0]} and {rates[1]} Mbit/s: all-reduce of {BYTES >> 20} MiB in {together:.0f} ms, over the first "
