@@ -108,9 +108,9 @@ class Two:
 
 def goes_on(netlab, program, **variables):
     """Without each of the cables in turn, and back on both. A cut takes two ends half a second to notice."""
-    away, back = r"going on with rank \d over (\S+), as one of their cables is silent$", r"going on with rank \d over \[fe80[^,]*$"
+    away, back = r"going on with rank \d over (\S+), as one of their cables is silent$", r"going on with rank \d over \[fe80[^,\n]*$"
     with Two(netlab) as (name, file):
-        job = Job(netlab, program, name, file, 12, "continue", **variables)
+        job = Job(netlab, program, name, file, 20, "continue", **variables)
         for count, cable in enumerate(("n0-n1:2", "n0-n1:1"), 1):
             job.lab.set(cable, "--drop")
             job.await_lines(away, 2 * count)
@@ -128,7 +128,7 @@ def starts_without_one(netlab, program):
         netlab.run("set", name, "n0-n1:1", "--drop")
         job = Job(netlab, program, name, file, 6, "continue")
         netlab.run("set", name, "n0-n1:1", "--up")
-        job.await_lines(r"going on with rank \d over \[fe80[^,]*$", 2)
+        job.await_lines(r"going on with rank \d over \[fe80[^,\n]*$", 2)
         job.end()
 
 
