@@ -130,7 +130,7 @@ class Post {
   [[nodiscard]] bool right() const {
     return std::ranges::all_of(parcels_, [](const Parcel& one) { return one.text == one.got; });
   }
-  [[nodiscard]] const std::deque<Parcel>& parcels() const { return parcels_; }
+  [[nodiscard]] std::deque<Parcel>& parcels() { return parcels_; }
 
  private:
   CableEnd &from_, &to_;
@@ -138,11 +138,12 @@ class Post {
   std::size_t received_ = 0;
 };
 
-void expect_all_to_come(unsigned seed, bool cuts) {
+void expect_parts_to_come(unsigned seed, bool cuts) {
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
   std::vector<std::uint32_t> rates(1 + random() % 4);
-  for (std::uint32_t& rate : rates) rate = random() % 5 == 0 ? 0 : 1 + random() % 100;
+  const auto draw = [&] { return static_cast<std::uint32_t>(random() % 100); };
+  for (std::uint32_t& rate : rates) rate = random() % 5 == 0 ? 0 : 1 + draw();
   Cables cables(rates, random() % 2 == 0 ? Outgoing::kUnlimited : 60'000);
   for (Side* const side : {&cables.one, &cables.other}) {
     for (CableEnd& end : *side) {
@@ -158,7 +159,7 @@ void expect_all_to_come(unsigned seed, bool cuts) {
     }
     if (random() % 5 == 0) post.receive();
     if (random() % 50 == 0) {
-      for (std::uint32_t& rate : rates) rate = random() % 4 == 0 ? 0 : random() % 100;
+      for (std::uint32_t& rate : rates) rate = random() % 4 == 0 ? 0 : draw();
       cables.one.front().outgoing.share_by(rates);
     }
     if (cuts && random() % 40 == 0) {
@@ -176,14 +177,14 @@ void expect_all_to_come(unsigned seed, bool cuts) {
 }
 
 TEST(SeveralCables, BringAllMessagesWhateverComesFirst) {
-  for (unsigned seed = 0; seed < 200 && !testing::Test::HasFailure(); ++seed) {
-    expect_all_to_come(seed, false);
+  for (unsigned seed = 0; seed < 60 && !testing::Test::HasFailure(); ++seed) {
+    expect_parts_to_come(seed, false);
   }
 }
 
 TEST(SeveralCables, LoseNothingWhenTheyAreCut) {
-  for (unsigned seed = 0; seed < 200 && !testing::Test::HasFailure(); ++seed) {
-    expect_all_to_come(seed, true);
+  for (unsigned seed = 0; seed < 60 && !testing::Test::HasFailure(); ++seed) {
+    expect_parts_to_come(seed, true);
   }
 }
 
@@ -267,8 +268,7 @@ TEST(SeveralCables, FailEachMessageOnce) {
   post.send(2, 100'000, random);
   post.receive();
   cables.move();
-  auto& parcels = const_cast<std::deque<Parcel>&>(post.parcels());
-  for (Parcel& one : parcels) one.sent.finished = one.received.finished = &finished;
+  for (Parcel& one : post.parcels()) one.sent.finished = one.received.finished = &finished;
   cables.fail("gone");
   EXPECT_EQ(finished.size(), 3U) << "two that were sent, and the one that was awaited";
   for (const Completion* const one : finished) EXPECT_EQ(one->state, State::Failed);
