@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The streams of data from one rank over two cables, whatever they are, with receives posted between
-/// their pieces.
+/// The streams of data from one rank over two cables, whatever they are, with receives posted
+/// between their pieces.
 #include <vector>
 
 #include "runtime/messages/tcp/incoming_internal.hpp"

@@ -62,8 +62,8 @@ struct Inferred {
 /// A pure function; hearings may come in any order, and several times.
 Inferred infer(std::vector<Hearing> hearings);
 
-/// Whether `cable` is one of the others once more: one of its ports uses that of the other, as a VLAN
-/// does.
+/// Whether `cable` is one of the others once more: one of its ports uses that of the other, as a
+/// VLAN does.
 bool appears_twice(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
                    const Segment& cable);
 
@@ -98,10 +98,10 @@ struct Cluster {
   std::optional<Topology> network;  ///< none: the hosts are in parts that nothing joins
 };
 
-/// The cables of hosts as inferred and measured, each once. In the network parallel cables are one link with
-/// the sum of their rates, and it has of switches the fastest that are needed where cables alone do
-/// not join all hosts. Rates that are within kLevel of each other are one there, as they were
-/// measured.
+/// The cables of hosts as inferred and measured, each once. In the network parallel cables are one
+/// link with the sum of their rates, and it has of switches the fastest that are needed where
+/// cables alone do not join all hosts. Rates that are within kLevel of each other are one there, as
+/// they were measured.
 Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
                  const std::vector<Flow>& flows);
 inline constexpr double kLevel = 0.15;
