@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "raw_rank.hpp"
 #include "tcp_ends.hpp"
 
 namespace multitree::runtime::test {
@@ -307,6 +308,34 @@ TEST(SeveralCables, RefusePartsOfNothing) {
   tcp::Header more(tcp::Kind::Message, 1, 100);
   more.part = 101;
   EXPECT_TRUE(refuses(0, more, false));
+}
+
+/// Rank 1 has another file of cables: that is told, and not waited for.
+TEST(SeveralCables, AreCountedByBothEnds) {
+  run_ranks(2, [](const std::shared_ptr<Bootstrap>& job) {
+    if (job->seat() == 1_seat) {
+      const RawRank raw(*job);
+      tcp::Hello second = raw.hello_to(0_seat);
+      second.cable = 1;
+      second.cables = 2;
+      const Socket socket = raw.call(0_seat);
+      write_to(socket, bytes_of(second));
+      EXPECT_EQ(read_from(socket, 1), "");
+      return job->barrier(kTcpPatience);
+    }
+    const auto transport = make_transport("tcp", *job, {.peers = {}, .deadline = kTcpPatience});
+    Completion done;
+    transport->receive(1_seat, 4, nullptr, 0, done);
+    const auto until = std::chrono::steady_clock::now() + kTcpPatience;
+    while (done.state == State::Pending && std::chrono::steady_clock::now() < until) {
+      if (!transport->progress()) transport->sleep(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(
+        done.error,
+        "connection to rank 1 failed (it comes over cable 2 of 2, where this rank counts 1 by "
+        "the cluster's file: expected the same file and version of multitree at both)");
+    job->barrier(kTcpPatience);
+  });
 }
 
 }  // namespace

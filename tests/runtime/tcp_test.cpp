@@ -173,25 +173,6 @@ TEST(Tcp, StrangersStayOut) {
   });
 }
 
-/// Rank 2 has another file of cables: that is told, and not waited for.
-TEST(Tcp, WhoCountsOtherCablesIsRefusedInWords) {
-  const auto mischief = [](RawRank& raw) {
-    tcp::Hello second = raw.hello_to(0_seat);
-    second.cable = 1;
-    second.cables = 2;
-    const Socket socket = raw.call(0_seat);
-    write_to(socket, bytes_of(second));
-    EXPECT_EQ(read_from(socket, 1), "");
-  };
-  const auto work = [](Transport& transport) {
-    EXPECT_EQ(
-        receive(transport, 2_seat, 4, 5),
-        "connection to rank 2 failed (it comes over cable 2 of 2, where this rank counts 1 by "
-        "the cluster's file: expected the same file and version of multitree at both)");
-  };
-  with_raw_rank(mischief, work);
-}
-
 TEST(Tcp, WhoIsThereAlreadyIsNotLetInAgain) {
   with_raw_rank([](RawRank& raw) {
     const Socket first = raw.call(0_seat);

@@ -170,17 +170,6 @@ TEST(Cluster, ACableThatIsThereByAnotherNameCountsOnce) {
   EXPECT_FALSE(appears_twice(hosts, inferred.segments, inferred.segments[1])) << "of no port";
 }
 
-TEST(Cluster, OfThreeParallelsAllAreAdded) {
-  const auto hosts = desks(2, 3);
-  std::vector<Hearing> heard;
-  for (std::uint32_t p = 0; p < 3; ++p) hear(heard, {0, p}, {1, p});
-  const auto [inferred, cluster] = found(hosts, heard);
-  ASSERT_EQ(cluster.network->num_links(), 2U);
-  const auto one = static_cast<double>(cluster.cables[0].ends[0].sends.bytes_per_second);
-  const auto all = static_cast<double>(cluster.network->links()[0].bandwidth.bytes_per_second);
-  EXPECT_NEAR(all / one, 3, 0.02);
-}
-
 TEST(Cluster, ParallelCablesThatMayBeDownAreTold) {
   auto hosts = desks(3, 3);
   hosts[0].ports[2].state = "down";
