@@ -143,8 +143,8 @@ int discover(const ClusterFlags& flags) {
                      flags.output.empty() && !flags.install ? "" : ", and nothing is written")});
   }
   // Beside a slow cable one more would be a slow one, too: mending it comes first.
-  const bool any_slow =
-      std::ranges::find(findings, "slow", &cluster::Finding::kind) != findings.end();
+  const bool any_slow = std::ranges::any_of(
+      findings, [](const cluster::Finding& one) { return one.kind == "slow" && one.fault; });
   const auto advice = cluster.network && !any_slow ? advise(*cluster.network) : std::nullopt;
   if (cluster.network && flags.ranks_per_host > 1) {
     cluster.network = with_ranks_per_host(*cluster.network, flags.ranks_per_host, memory);

@@ -53,6 +53,20 @@ bool takes_cables(const std::string& name, unsigned flags) {
   return (flags & IFF_RUNNING) != 0 || exists(folder + "/device");
 }
 
+/// The interface that it uses; of several the first by name.
+std::string used_by(const std::string& name) {
+  constexpr std::string_view kPrefix = "lower_";
+  std::string first;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net/" + name, error)) {
+    const std::string file = entry.path().filename();
+    if (!file.starts_with(kPrefix)) continue;
+    const std::string lower = file.substr(kPrefix.size());
+    if (first.empty() || lower < first) first = lower;
+  }
+  return first;
+}
+
 /// Whether an address of a link alone is still tentative.
 bool any_tentative() {
   std::ifstream file("/proc/net/if_inet6");
@@ -120,6 +134,7 @@ std::vector<Port> list_ports(Deadline patience, const std::string& interfaces) {
                  : (it->ifa_flags & IFF_RUNNING) == 0 ? "no carrier"
                                                       : "up";
     port.mbits = mbits_of(it->ifa_name, shaped);
+    port.over = used_by(port.name);
     if (it->ifa_addr != nullptr) note_address(port, it->ifa_addr);
   }
   std::vector<Port> ports;

@@ -16,7 +16,7 @@ An emulated cluster: a network namespace for each node, a rate-limited veth pair
   netlab up NAME SPEC [OPTION...]            bring it up, to stay
   netlab run NAME [OPTION...] -- COMMAND...  COMMAND once a rank of a lab that is up
   netlab exec NAME NODE -- COMMAND...        COMMAND on one node
-  netlab set NAME A-B --down|--up|--drop|--rate RATE
+  netlab set NAME A-B[:CABLE] --down|--up|--drop|--rate RATE
   netlab verify NAME | stats NAME [--json] | ls [NAME] | down NAME | gc
 
 SPEC is a topology of `multitree list topologies` or a file, for example torus:4x4. See docs/runtime.md.
@@ -35,8 +35,8 @@ def _parser(verb, *positional, lab=False, job=False):
         parser.add_argument("--control", action="store_true",
                             help="a second network, which ranks meet over: it works on when links are cut")
         parser.add_argument("--bare", action="store_true",
-                            help="ports without addresses and routes, and switches that are bridges: cables as "
-                                 "`multitree cluster discover` finds them; ranks meet by --control")
+                            help="ports without addresses and routes, parallel links that are cables of their own, and "
+                                 "switches that are bridges: what `multitree cluster discover` finds; ranks meet by --control")
         parser.add_argument("--multitree", dest="program", help="the program that knows topologies")
     if job:
         parser.add_argument("--deadline", type=float, default=600, help="seconds; then all is killed, exit code 124")
@@ -149,15 +149,15 @@ def _set(arguments, _):
     what.add_argument("--rate", help="both ways")
     args = parser.parse_args(arguments)
     lab = labs.find(args.name)
-    link = lab.link_of(args.link)
-    if args.rate:
-        configure.set_rate(lab, link, network.parse_rate(args.rate))
-    elif args.down:
-        configure.set_down(lab, link)
-    elif args.drop:
-        configure.set_drop(lab, link)
-    else:
-        configure.set_up(lab, link)
+    for link in lab.links_of(args.link):
+        if args.rate:
+            configure.set_rate(lab, link, network.parse_rate(args.rate))
+        elif args.down:
+            configure.set_down(lab, link)
+        elif args.drop:
+            configure.set_drop(lab, link)
+        else:
+            configure.set_up(lab, link)
     return 0
 
 
@@ -172,12 +172,14 @@ def _stats(arguments, _):
     parser = _parser("stats", "name")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(arguments)
-    rows = [{"src": a, "dst": b, **row} for (a, b), row in probe.traffic(labs.find(args.name)).items()]
+    rows = probe.traffic(labs.find(args.name))
     if args.json:
         print(json.dumps(rows))
         return 0
+    several = any(row["cable"] > 1 for row in rows)
     for row in rows:
-        print(f"{row['src'] + '>' + row['dst']:<20} {row['bytes']:>14} B {row['drops']:>8} drops")
+        name = f"{row['src']}>{row['dst']}" + (f":{row['cable']}" if several else "")
+        print(f"{name:<20} {row['bytes']:>14} B {row['drops']:>8} drops")
     return 0
 
 

@@ -148,6 +148,11 @@ def set_down(lab, link):
 
 def set_up(lab, link):
     """Undoes set_down() and set_drop()."""
+    if lab.options.get("bare"):
+        finish([run_batch("ip", [f"link set {device} up"], lab.pids[i]) for i, device, _, _ in _ends(link)])
+        finish([run_batch("tc", [shaper("replace", device, rate, lab.options)], lab.pids[i])
+                for i, device, _, rate in _ends(link)])
+        return
     table = next_hops(lab.network)
     # First both ends, as a gateway is reachable only then.
     finish([run_batch("ip", [f"link set {device} up", f"neighbour flush dev {device} nud permanent"], lab.pids[i])
@@ -157,7 +162,12 @@ def set_up(lab, link):
 
 
 def set_drop(lab, link):
-    """Every packet vanishes silently, both ways, as it is addressed to nobody; the carrier stays."""
+    """Every packet vanishes silently, both ways, as it is addressed to nobody, or finds no room in the queue where ports have
+    no addresses; the carrier stays."""
+    if lab.options.get("bare"):
+        finish([run_batch("tc", [f"qdisc replace dev {device} root pfifo limit 0"], lab.pids[i])
+                for i, device, _, _ in _ends(link)])
+        return
     finish([run_batch("ip", [f"neighbour replace {other} lladdr {NOBODY} dev {device} nud permanent"], lab.pids[i])
             for i, device, other, _ in _ends(link)])
 

@@ -44,17 +44,26 @@ class Lab:
         raise LabError(f"{self.name} has no node '{name}'; it has {self.network.nodes[0].name} .. "
                        f"{self.network.nodes[-1].name}")
 
-    def link_of(self, ends):
-        """The link named 'A-B'."""
+    def links_of(self, name):
+        """The links named 'A-B', or of several cables the one named 'A-B:1', 'A-B:2', ..."""
+        ends, _, number = name.partition(":")
+        found = self._links_between(ends)
+        if not number:
+            return found
+        if not number.isdecimal() or not 1 <= int(number) <= len(found):
+            raise LabError(f"expected {ends}:1 to {ends}:{len(found)}, got '{name}'")
+        return [found[int(number) - 1]]
+
+    def _links_between(self, ends):
         names = ends.split("-")
         for cut in range(1, len(names)):  # names may contain dashes
             try:
                 pair = {self.index_of("-".join(names[:cut])), self.index_of("-".join(names[cut:]))}
             except LabError:
                 continue
-            for link in self.network.links:
-                if {link.a, link.b} == pair:
-                    return link
+            found = [link for link in self.network.links if {link.a, link.b} == pair]
+            if found:
+                return found
         raise LabError(f"{self.network.name} has no link '{ends}'; expected A-B, two neighbours")
 
 
@@ -154,7 +163,8 @@ def start(name, spec, options, tied=False):
     """Brings a lab up; `tied`: it ends with this process. Returns it."""
     if os.geteuid() != 0:
         raise LabError("making networks needs root")
-    net = network.build(spec, network.parse_rate(options["rate"]), network.find_program(options.get("program")))
+    net = network.build(spec, network.parse_rate(options["rate"]), network.find_program(options.get("program")),
+                        options.get("bare", False))
     _claim(name)
     read, write = os.pipe()
     parent = os.getpid()

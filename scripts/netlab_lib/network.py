@@ -50,18 +50,22 @@ def _describe(spec, program):
     return json.loads(done.stdout)
 
 
-def _capacities(description, order):
-    """(source, destination) -> bits/s, parallel links added up: IP would use one of them only."""
+def _capacities(description, order, cables):
+    """(source, destination) -> bits/s of each parallel link; but for `cables` added up, as IP would use one of them only."""
     total = collections.OrderedDict()
     for link in description["links"]:
         text = link["bandwidth"]
         unit = next(u for u in sorted(_UNITS, key=len, reverse=True) if text.endswith(u))
         ends = order[link["src"]], order[link["dst"]]
-        total[ends] = total.get(ends, 0) + float(text[:-len(unit)]) * _UNITS[unit] * link.get("count", 1)
-    for a, b in total:
-        if (b, a) not in total:
+        total.setdefault(ends, []).extend([float(text[:-len(unit)]) * _UNITS[unit]] * link.get("count", 1))
+    if not cables:
+        total = collections.OrderedDict((ends, [sum(rates)]) for ends, rates in total.items())
+    for (a, b), rates in total.items():
+        back = len(total.get((b, a), []))
+        if back < len(rates):
             names = {index: name for name, index in order.items()}
-            raise LabError(f"the link {names[a]}>{names[b]} has none back, which TCP needs")
+            raise LabError(f"{len(rates)} of links {names[a]}>{names[b]} and {back} back: TCP needs one back of each"
+                           if back else f"the link {names[a]}>{names[b]} has none back, which TCP needs")
     return total
 
 
@@ -70,20 +74,20 @@ def _address(base, offset):
     return ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
 
 
-def build(spec, rate, program):
-    """The network of `spec`, its widest link `rate` bits/s wide and the others in proportion."""
+def build(spec, rate, program, cables=False):
+    """The network of `spec`, its widest link `rate` bits/s wide and the others in proportion. `cables`: parallel links are
+    cables of their own."""
     description = _describe(spec, program)
     ranked = sorted((n for n in description["nodes"] if "rank" in n), key=lambda n: n["rank"])
     switches = [n for n in description["nodes"] if "rank" not in n]
     hosts = (10 << 24) + (200 << 16) + 1
     nodes = [Node(n["id"], n.get("rank"), _address(hosts, i)) for i, n in enumerate(ranked + switches)]
-    capacities = _capacities(description, {node.name: i for i, node in enumerate(nodes)})
-    widest, ports, links = max(capacities.values()), [0] * len(nodes), []
-    for (a, b), capacity in capacities.items():
-        if a > b:
-            continue
+    capacities = _capacities(description, {node.name: i for i, node in enumerate(nodes)}, cables)
+    widest, ports, links = max(map(max, capacities.values())), [0] * len(nodes), []
+    pairs = ((a, b, *both) for (a, b), rates in capacities.items() if a < b for both in zip(rates, capacities[b, a]))
+    for a, b, *both in pairs:
         subnet = (10 << 24) + 4 * len(links)
-        scaled = [max(1000, int(rate * c / widest)) for c in (capacity, capacities[b, a])]
+        scaled = [max(1000, int(rate * one / widest)) for one in both]
         links.append(Link(a, b, f"l{ports[a]}", f"l{ports[b]}", _address(subnet, 1), _address(subnet, 2), *scaled))
         ports[a] += 1
         ports[b] += 1

@@ -100,8 +100,8 @@ def verify(lab):
 
 
 def traffic(lab):
-    """{(from, to): {"bytes", "drops"}} of every directed link since it was made."""
-    found = {}
+    """Of every directed link since it was made: from, to, the number among parallel cables, bytes, and dropped packets."""
+    rows, cables = [], {}
     per_node = {}
     for i, pid in enumerate(lab.pids):
         done = subprocess.run(["tc", "-s", "-j", "qdisc", "show"], stdout=subprocess.PIPE, check=True, timeout=30,
@@ -110,6 +110,7 @@ def traffic(lab):
     for link in lab.network.links:
         for source, target, device in ((link.a, link.b, link.dev_a), (link.b, link.a, link.dev_b)):
             queue = per_node[source].get(device, {})
-            found[lab.network.nodes[source].name, lab.network.nodes[target].name] = {
-                "bytes": queue.get("bytes", 0), "drops": queue.get("drops", 0)}
-    return found
+            cables[source, target] = cables.get((source, target), 0) + 1
+            rows.append({"src": lab.network.nodes[source].name, "dst": lab.network.nodes[target].name,
+                         "cable": cables[source, target], "bytes": queue.get("bytes", 0), "drops": queue.get("drops", 0)})
+    return rows

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The stream of data from one rank, whatever it is, with receives posted between its pieces.
+/// The streams of data from one rank over two cables, whatever they are, with receives posted
+/// between their pieces.
 #include <vector>
 
 #include "runtime/messages/tcp/incoming_internal.hpp"
@@ -24,9 +25,12 @@ struct Receiver {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Bytes bytes(data, size);
   Receiver receiver;
-  fuzz::Ends ends;
+  fuzz::Ends ends, beside;
   tcp::Outgoing outgoing(std::size_t{64} << bytes.below(16));
   tcp::Incoming incoming(Seat{1}, outgoing);
+  tcp::Outgoing further(outgoing);
+  tcp::Incoming parts(Seat{1}, further, incoming);
+  outgoing.share_by({1, 1});
   // Nobody here has the key: whatever comes then is no record.
   const bool sealed = bytes.below(4) == 0;
   if (sealed) {
@@ -46,11 +50,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       incoming.receive(tag, receiver.memory[posted].data(), bytes.below(kBytes + 1), completion);
       ++posted;
     }
-    fuzz::say(ends.far, bytes.text());
+    fuzz::say(bytes.below(4) == 0 ? beside.far : ends.far, bytes.text());
     if (incoming.read(ends.near.fd(), why) == tcp::Moved::Over) break;
+    if (parts.read(beside.near.fd(), why) == tcp::Moved::Over) break;
     if (outgoing.write(ends.near.fd(), why) == tcp::Moved::Over) break;
+    if (further.write(beside.near.fd(), why) == tcp::Moved::Over) break;
   }
+  parts.fail("the end");
   incoming.fail("the end");
+  further.fail("the end");
   outgoing.fail("the end");
   for (std::size_t i = 0; i < posted; ++i) {
     const Completion::State state = receiver.completions[i].state;

@@ -112,6 +112,32 @@ TEST(Devices, CablesServeTwoHostsToo) {
   EXPECT_FALSE(choose_ways(hosts, Seat{1}).slow_network);
 }
 
+TEST(Devices, SeveralCablesBetweenTwoHostsAreTakenInTheOrderOfTheFileAtBothEnds) {
+  std::vector<Host> hosts = with_cables(2);
+  for (const std::uint32_t self : {0U, 1U}) {
+    const Seat peer{1 - self};
+    const Ways ways = choose_ways(hosts, Seat{self});
+    EXPECT_EQ(ways.cables_to(peer), 2U);
+    EXPECT_EQ(ways.cables_to(Seat{self}), 1U);
+    EXPECT_EQ(ways.wire_to(peer, 0), ways.wire_to(peer));
+    EXPECT_EQ(ways.wire_to(peer, 0)->cable, 0U);
+    EXPECT_EQ(ways.wire_to(peer, 1)->cable, 1U);
+    EXPECT_EQ(ways.wire_to(peer, 1)->device, self == 0 ? "tb1" : "tb0");
+    EXPECT_EQ(ways.most_cables, 2U);
+  }
+  hosts[1].cables.pop_back();  // its port for cable 0 is gone
+  EXPECT_EQ(choose_ways(hosts, Seat{0}).cables_to(Seat{1}), 1U);
+  EXPECT_EQ(choose_ways(hosts, Seat{0}).wire_to(Seat{1})->cable, 1U);
+  EXPECT_EQ(choose_ways(hosts, Seat{0}).most_cables, 1U);
+}
+
+TEST(Devices, NoTwoPortsAtASwitchAreSeveralCables) {
+  std::vector<Host> hosts = with_cables(4);
+  const Ways ways = choose_ways(hosts, Seat{1});
+  for (const std::uint32_t rank : {0U, 2U, 3U}) EXPECT_EQ(ways.cables_to(Seat{rank}), 1U) << rank;
+  EXPECT_EQ(ways.most_cables, 1U);
+}
+
 TEST(Devices, AllRanksHaveOneFileOfCables) {
   std::vector<Host> hosts = with_cables(3);
   hosts[2].cluster = "another";

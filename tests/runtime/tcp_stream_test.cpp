@@ -237,8 +237,10 @@ TEST(TcpStream, AMessageThatEndsInTheMiddleIsNone) {
 }
 
 TEST(TcpStream, NonsenseEndsIt) {
-  for (const std::string& nonsense : {std::string(24, '\0'), std::string(24, '\xff'),
-                                      std::string("\0\0\0\0\0\0\3\0", 8) + std::string(16, '\0')}) {
+  constexpr std::size_t kBytes = sizeof(tcp::Header);
+  for (const std::string& nonsense :
+       {std::string(kBytes, '\0'), std::string(kBytes, '\xff'),
+        std::string("\0\0\0\0\0\0\3\0", 8) + std::string(kBytes - 8, '\0')}) {
     StreamPipe pipe;
     End end(std::move(pipe.far));
     ASSERT_EQ(::send(pipe.near.fd(), nonsense.data(), nonsense.size(), 0),

@@ -116,7 +116,7 @@ TEST(Cluster, WhatIsHeardOneWayIsNoCable) {
   EXPECT_THAT(findings[0].words, HasSubstr("desk1 p1 hears desk0 p0 and is not heard"));
 }
 
-TEST(Cluster, ParallelCablesAreFoundAndTheFastestIsTheNetworks) {
+TEST(Cluster, ParallelCablesAreFoundAndAreOneLinkTogether) {
   const auto hosts = desks(2, 2);
   std::vector<Hearing> heard;
   hear(heard, {0, 0}, {1, 0});
@@ -125,10 +125,65 @@ TEST(Cluster, ParallelCablesAreFoundAndTheFastestIsTheNetworks) {
   EXPECT_THAT(inferred.segments, SizeIs(2));
   ASSERT_THAT(cluster.cables, SizeIs(2));
   EXPECT_EQ(cluster.cables[0].ends[0].port, "p1") << "p0 sends slowly";
-  EXPECT_EQ(cluster.network->num_links(), 2U);
+  ASSERT_EQ(cluster.network->num_links(), 2U);
+  const auto rate = [&](std::size_t link) {
+    return static_cast<double>(cluster.network->links()[link].bandwidth.bytes_per_second);
+  };
+  EXPECT_NEAR(rate(1) / rate(0), 2 / 1.1, 0.01) << "one way a tenth and a whole, two wholes back";
+  EXPECT_EQ(cluster.network->links()[0].latency, cluster.cables[0].latency);
   const auto findings = judge(hosts, inferred, cluster, nullptr);
-  EXPECT_THAT(kinds(findings), ElementsAre("parallel")) << "the one that is slow is not used";
+  ASSERT_THAT(kinds(findings), ElementsAre("parallel", "slow"));
   EXPECT_FALSE(findings[0].fault);
+  EXPECT_TRUE(findings[1].fault);
+  EXPECT_THAT(findings[1].words, StartsWith("desk0 p0 > desk1 p0: "));
+  EXPECT_THAT(findings[1].words, HasSubstr("where desk0 p1 > desk1 p1, which is parallel, has"));
+}
+
+TEST(Cluster, ASlowParallelWhosePortsSayAnotherSpeedIsNoFault) {
+  auto hosts = desks(2, 2);
+  hosts[0].ports[0].mbits = 1000;
+  hosts[0].ports[1].mbits = 10'000;
+  std::vector<Hearing> heard;
+  hear(heard, {0, 0}, {1, 0});
+  hear(heard, {0, 1}, {1, 1});
+  const auto [inferred, cluster] = found(hosts, heard, 0);
+  const auto findings = judge(hosts, inferred, cluster, nullptr);
+  ASSERT_THAT(kinds(findings), ElementsAre("parallel", "slow"));
+  EXPECT_FALSE(findings[1].fault);
+}
+
+TEST(Cluster, ACableThatIsThereByAnotherNameCountsOnce) {
+  auto hosts = desks(2, 2);
+  hosts[0].ports[1].over = "p0";
+  std::vector<Hearing> heard;
+  hear(heard, {0, 0}, {1, 0});
+  hear(heard, {0, 1}, {1, 1});
+  const auto [inferred, cluster] = found(hosts, heard);
+  EXPECT_THAT(inferred.segments, SizeIs(2));
+  ASSERT_THAT(cluster.cables, SizeIs(1));
+  EXPECT_EQ(cluster.cables[0].ends[0].port, "p0");
+  const auto findings = judge(hosts, inferred, cluster, nullptr);
+  ASSERT_THAT(kinds(findings), ElementsAre("twice"));
+  EXPECT_FALSE(findings[0].fault);
+  EXPECT_THAT(findings[0].words, StartsWith("desk0 p1 - desk1 p1: "));
+  hosts[0].ports[1].over = "p7";
+  EXPECT_FALSE(appears_twice(hosts, inferred.segments, inferred.segments[1])) << "of no port";
+}
+
+TEST(Cluster, ParallelCablesThatMayBeDownAreTold) {
+  auto hosts = desks(3, 3);
+  hosts[0].ports[2].state = "down";
+  hosts[1].ports[2].state = "no carrier";
+  const auto told = [&] {
+    const auto [inferred, cluster] = found(hosts, ring(3));
+    return judge(hosts, inferred, cluster, nullptr);
+  };
+  const auto findings = told();
+  ASSERT_THAT(kinds(findings), ElementsAre("down"));
+  EXPECT_FALSE(findings[0].fault);
+  EXPECT_THAT(findings[0].words, StartsWith("desk0 p2 (down) - desk1 p2 (no carrier): "));
+  hosts[2].ports[2].state = "down";
+  EXPECT_THAT(told(), IsEmpty()) << "ports that nobody uses are everywhere";
 }
 
 TEST(Cluster, ManyThatHearEachOtherAreAtASwitch) {

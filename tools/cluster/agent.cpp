@@ -50,7 +50,8 @@ ordered_json describe(const std::vector<cluster::Port>& ports) {
         {{"port", port.name},
          {"state", port.state},
          {"address", port.address.empty() ? ordered_json(nullptr) : ordered_json(port.address)},
-         {"mbits", port.mbits == 0 ? ordered_json(nullptr) : ordered_json(port.mbits)}});
+         {"mbits", port.mbits == 0 ? ordered_json(nullptr) : ordered_json(port.mbits)},
+         {"over", port.over.empty() ? ordered_json(nullptr) : ordered_json(port.over)}});
   }
   return {{"hostname", probe::own_hostname()},
           {"identity", probe::own_identity()},

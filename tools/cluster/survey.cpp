@@ -43,10 +43,11 @@ Host host_of(const json& answer, const std::string& reach) {
             answer.at("identity").get<std::string>(),
             {}};
   for (const json& row : answer.at("ports")) {
-    const json &address = row.at("address"), &mbits = row.at("mbits");
+    const json &address = row.at("address"), &mbits = row.at("mbits"), &over = row.at("over");
     host.ports.push_back({row.at("port").get<std::string>(), row.at("state").get<std::string>(),
                           address.is_null() ? std::string() : address.get<std::string>(),
-                          mbits.is_null() ? 0 : mbits.get<std::uint32_t>()});
+                          mbits.is_null() ? 0 : mbits.get<std::uint32_t>(),
+                          over.is_null() ? std::string() : over.get<std::string>()});
   }
   return host;
 }

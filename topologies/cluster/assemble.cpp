@@ -72,16 +72,38 @@ bool is_measured(const End& end) {
   return end.sends.bytes_per_second > 0 && end.receives.bytes_per_second > 0;
 }
 
-/// Numbers of the cables that the network has: of parallel ones the first. Ends of different hosts
-/// only, as a cable from a host to itself leads nowhere.
+/// Numbers of the cables that the network has without switches.
 std::vector<std::size_t> direct_cables(const std::vector<Cable>& cables) {
-  std::set<std::pair<std::string, std::string>> pairs;
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < cables.size(); ++i) {
-    if (cables[i].ends.size() != 2) continue;
-    if (pairs.emplace(cables[i].ends[0].node, cables[i].ends[1].node).second) chosen.push_back(i);
+    if (cables[i].ends.size() == 2) chosen.push_back(i);
   }
   return chosen;
+}
+
+/// Parallel cables as one: as fast as all of them together, as messages are shared among them, and
+/// with the latency of the fastest, which short ones take. Switches as they are.
+std::vector<Cable> without_parallels(const std::vector<Cable>& cables,
+                                     const std::vector<std::size_t>& chosen) {
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  std::vector<Cable> joined;
+  for (const std::size_t i : chosen) {
+    const Cable& cable = cables[i];
+    const auto [place, fresh] =
+        cable.switch_name.empty()
+            ? places.emplace(std::pair(cable.ends[0].node, cable.ends[1].node), joined.size())
+            : std::pair(places.end(), true);
+    if (fresh) {
+      joined.push_back(cable);
+      continue;
+    }
+    for (const std::size_t end : {0, 1}) {
+      End& sum = joined[place->second].ends[end];
+      sum.sends.bytes_per_second += cable.ends[end].sends.bytes_per_second;
+      sum.receives.bytes_per_second += cable.ends[end].receives.bytes_per_second;
+    }
+  }
+  return joined;
 }
 
 /// Numbers of the switches, the fastest first.
@@ -126,16 +148,16 @@ bool joins_all(const std::vector<std::string>& names, const std::vector<Cable>& 
 
 Topology network_of(const std::vector<std::string>& names, const std::vector<Cable>& cables,
                     const std::vector<std::size_t>& chosen) {
+  const std::vector<Cable> joined = without_parallels(cables, chosen);
   std::vector<Bandwidth> rates;
-  for (const std::size_t i : chosen) {
-    for (const End& end : cables[i].ends) rates.insert(rates.end(), {end.sends, end.receives});
+  for (const Cable& cable : joined) {
+    for (const End& end : cable.ends) rates.insert(rates.end(), {end.sends, end.receives});
   }
   const Levels levels(rates);
   TopologyBuilder builder(fmt::format("cluster of {} hosts", names.size()));
   std::map<std::string, NodeId> node_of;
   for (const std::string& name : names) node_of[name] = builder.add_endpoint(name);
-  for (const std::size_t i : chosen) {
-    const Cable& cable = cables[i];
+  for (const Cable& cable : joined) {
     if (cable.switch_name.empty()) {
       const NodeId a = node_of[cable.ends[0].node], b = node_of[cable.ends[1].node];
       builder.add_link(a, b, levels.of(cable.ends[0].sends), cable.latency);
@@ -144,9 +166,9 @@ Topology network_of(const std::vector<std::string>& names, const std::vector<Cab
     }
     const NodeId hub = builder.add_switch(cable.switch_name);
     const Time half{cable.latency.picoseconds / 2};
-    std::set<std::string> joined;
+    std::set<std::string> met;
     for (const End& end : cable.ends) {
-      if (!joined.insert(end.node).second) continue;
+      if (!met.insert(end.node).second) continue;
       builder.add_link(node_of[end.node], hub, levels.of(end.sends), half);
       builder.add_link(hub, node_of[end.node], levels.of(end.receives), half);
     }
@@ -164,6 +186,7 @@ Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& seg
     cluster.hosts.push_back({names[i], hosts[i].hostname, hosts[i].reach});
   }
   for (const Segment& segment : segments) {
+    if (appears_twice(hosts, segments, segment)) continue;
     Cable cable = cable_of(segment, hosts, names, flows);
     std::erase_if(cable.ends, [](const End& end) { return !is_measured(end); });
     if (cable.ends.size() >= 2) cluster.cables.push_back(std::move(cable));

@@ -21,6 +21,7 @@ struct Port {
   std::string state;        ///< "up", "no carrier", "down"
   std::string address;      ///< of the link alone ("fe80::1"), else of IPv4; empty: none
   std::uint32_t mbits = 0;  ///< as its driver says; 0: it does not
+  std::string over = {};    ///< the interface that it uses, as a VLAN does; empty: it is hardware
 };
 
 struct Host {
@@ -61,6 +62,11 @@ struct Inferred {
 /// A pure function; hearings may come in any order, and several times.
 Inferred infer(std::vector<Hearing> hearings);
 
+/// Whether `cable` is one of the others once more: one of its ports uses that of the other, as a
+/// VLAN does.
+bool appears_twice(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
+                   const Segment& cable);
+
 /// What one end sent another, with nothing else on the way.
 struct Flow {
   PortId from, to;
@@ -92,9 +98,10 @@ struct Cluster {
   std::optional<Topology> network;  ///< none: the hosts are in parts that nothing joins
 };
 
-/// The cables of hosts as inferred and measured. The network has of parallel cables the fastest,
-/// and of switches the fastest that are needed where cables alone do not join all hosts. Rates that
-/// are within kLevel of each other are one there, as they were measured.
+/// The cables of hosts as inferred and measured, each once. In the network parallel cables are one
+/// link with the sum of their rates, and it has of switches the fastest that are needed where
+/// cables alone do not join all hosts. Rates that are within kLevel of each other are one there, as
+/// they were measured.
 Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
                  const std::vector<Flow>& flows);
 inline constexpr double kLevel = 0.15;
@@ -118,7 +125,7 @@ struct Finding {
   std::string words;  ///< a sentence that names hosts and ports
   bool fault = true;  ///< else it is only worth knowing
 };
-/// A cable is slow that has less than this share of what the others have.
+/// A cable is slow that has less than this share of what the others have, or a parallel one.
 inline constexpr double kSlow = 0.7;
 
 /// `expected`: as many ranks as hosts, which are its nodes of these names, or else its ranks in

@@ -55,6 +55,22 @@ Inferred infer(std::vector<Hearing> hearings) {
   return inferred;
 }
 
+bool appears_twice(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
+                   const Segment& cable) {
+  if (!cable.is_cable()) return false;
+  const auto is_used = [&](const Segment& other) {
+    const auto uses = [&](PortId end) {
+      const Host& host = hosts[end.host];
+      const std::string& over = host.ports[end.port].over;
+      return !over.empty() && std::ranges::any_of(other.ends, [&](PortId used) {
+        return used.host == end.host && host.ports[used.port].name == over;
+      });
+    };
+    return other.is_cable() && std::ranges::any_of(cable.ends, uses);
+  };
+  return std::ranges::any_of(segments, is_used);
+}
+
 std::vector<std::string> node_names(const std::vector<Host>& hosts) {
   const auto bare = [](const std::string& reach) { return reach.substr(reach.find('@') + 1); };
   std::map<std::string, int> calls;

@@ -103,6 +103,29 @@ void find_slow(const Cluster& cluster, const Expected* expected, std::vector<Fin
   }
 }
 
+/// Cables that are slower than one beside them. They are at fault if their ports are as fast as the
+/// other's: somebody may have wanted what others are.
+void find_slow_parallels(const Cluster& cluster, std::vector<Finding>& findings) {
+  std::map<Pair, const Cable*> fastest;
+  for (const Cable& cable : cluster.cables) {
+    if (cable.ends.size() != 2) continue;
+    const Pair pair = pair_of(cable.ends[0].node, cable.ends[1].node);
+    const Cable& best = *fastest.emplace(pair, &cable).first->second;
+    for (const std::size_t i : {0, 1}) {
+      const End &from = cable.ends[i], &to = cable.ends[1 - i];
+      const auto rate = static_cast<double>(from.sends.bytes_per_second);
+      const auto other = static_cast<double>(best.ends[i].sends.bytes_per_second);
+      if (rate >= kSlow * other) continue;
+      findings.push_back(
+          {"slow",
+           fmt::format("{} > {}: {}, where {} > {}, which is parallel, has {}", words_of(from),
+                       words_of(to), rate_words(rate), words_of(best.ends[i]),
+                       words_of(best.ends[1 - i]), rate_words(other)),
+           from.mbits == best.ends[i].mbits});
+    }
+  }
+}
+
 void find_against(const Cluster& cluster, const Expected& expected,
                   std::vector<Finding>& findings) {
   std::map<Pair, std::vector<const Cable*>> found;
@@ -161,6 +184,30 @@ std::string words_of(PortId id, const std::vector<Host>& hosts,
   return names[id.host] + " " + hosts[id.host].ports[id.port].name;
 }
 
+/// Two hosts that a cable joins, and no others, have ports that nothing is connected to: ends of a
+/// further cable, most likely.
+void find_down(const std::vector<Host>& hosts, const std::vector<std::string>& names,
+               const std::set<Pair>& joined, std::vector<Finding>& findings) {
+  std::map<std::string, std::string> idle;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    for (const Port& port : hosts[i].ports) {
+      if (port.state == "up") continue;
+      std::string& words = idle[names[i]];
+      words +=
+          fmt::format("{}{} {} ({})", words.empty() ? "" : ", ", names[i], port.name, port.state);
+    }
+  }
+  if (idle.size() != 2) return;
+  const auto &one = *idle.begin(), &other = *idle.rbegin();
+  if (!joined.contains(pair_of(one.first, other.first))) return;
+  findings.push_back(
+      {"down",
+       fmt::format("{} - {}: a further cable between the two may be down: plug it in, "
+                   "or set the ports up",
+                   one.second, other.second),
+       false});
+}
+
 void find_odd(const std::vector<Host>& hosts, const Inferred& inferred, const Cluster& cluster,
               std::vector<Finding>& findings) {
   const std::vector<std::string> names = node_names(hosts);
@@ -175,6 +222,15 @@ void find_odd(const std::vector<Host>& hosts, const Inferred& inferred, const Cl
                                              words_of(loop.ends.front(), hosts, names),
                                              words_of(loop.ends.back(), hosts, names))});
   }
+  for (const Segment& cable : inferred.segments) {
+    if (!appears_twice(hosts, inferred.segments, cable)) continue;
+    findings.push_back({"twice",
+                        fmt::format("{} - {}: a cable that is there already by another name, as "
+                                    "VLANs are; it is left out",
+                                    words_of(cable.ends.front(), hosts, names),
+                                    words_of(cable.ends.back(), hosts, names)),
+                        false});
+  }
   std::set<Pair> joined;
   std::set<std::string> heard;
   for (const Cable& cable : cluster.cables) {
@@ -183,11 +239,12 @@ void find_odd(const std::vector<Host>& hosts, const Inferred& inferred, const Cl
     const auto &a = cable.ends[0], &b = cable.ends[1];
     if (joined.insert(pair_of(a.node, b.node)).second) continue;
     findings.push_back({"parallel",
-                        fmt::format("{} - {}: a further cable between the two; messages take the "
-                                    "fastest alone, unless the ports are bonded",
+                        fmt::format("{} - {}: a further cable between the two; messages over TCP "
+                                    "are shared among them by their rates",
                                     words_of(a), words_of(b)),
                         false});
   }
+  find_down(hosts, names, joined, findings);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (heard.contains(names[i])) continue;
     std::vector<std::string> ports;
@@ -217,6 +274,7 @@ std::vector<Finding> judge(const std::vector<Host>& hosts, const Inferred& infer
     find_missing(cluster, findings);
   }
   find_slow(cluster, wanted ? &*wanted : nullptr, findings);
+  find_slow_parallels(cluster, findings);
   return findings;
 }
 

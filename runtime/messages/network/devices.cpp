@@ -98,18 +98,40 @@ Members members_of(const std::vector<Host>& hosts) {
 }
 
 /// By seat: the cables to others. \pre use_cables(hosts)
-void take_cables(const std::vector<Host>& hosts, Seat self,
-                 std::vector<std::optional<Wire>>& wires) {
+void take_cables(const std::vector<Host>& hosts, Seat self, Ways& ways) {
   const Host& own = hosts[index(self)];
+  std::vector<CablePort> ports = own.cables;
+  std::ranges::sort(ports, {}, &CablePort::cable);  // the same order at both ends
+  ways.beside.resize(hosts.size());
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     if (hosts[r].id == own.id) continue;
     for (const bool at_switch : {false, true}) {
-      for (const CablePort& port : own.cables) {
-        const bool leads = port.at_switch == at_switch && hosts[r].port_of(port.cable) != nullptr;
-        if (leads && !wires[r]) wires[r] = Wire{port.name, {}, port.cable};
+      for (const CablePort& port : ports) {
+        if (port.at_switch != at_switch || hosts[r].port_of(port.cable) == nullptr) continue;
+        if (!ways.wires[r]) {
+          ways.wires[r] = Wire{port.name, {}, port.cable};
+        } else if (!at_switch) {
+          ways.beside[r].push_back(Wire{port.name, {}, port.cable});
+        }
       }
     }
   }
+}
+
+/// Cables between the same two hosts, as many as there are most.
+std::uint32_t most_cables_of(const std::vector<Host>& hosts) {
+  std::map<std::uint32_t, std::set<std::string>> ends;
+  for (const Host& host : hosts) {
+    for (const CablePort& port : host.cables) {
+      if (!port.at_switch) ends[port.cable].insert(host.id);
+    }
+  }
+  std::map<std::set<std::string>, std::uint32_t> counts;
+  std::uint32_t most = 1;
+  for (const auto& [cable, pair] : ends) {
+    if (pair.size() == 2) most = std::max(most, ++counts[pair]);
+  }
+  return most;
 }
 
 }  // namespace
@@ -202,11 +224,23 @@ const CablePort* Host::port_of(std::uint32_t cable) const {
   return found == cables.end() ? nullptr : &*found;
 }
 
+std::uint32_t Ways::cables_to(Seat peer) const {
+  const std::size_t at = index(peer);
+  return at < beside.size() ? static_cast<std::uint32_t>(1 + beside[at].size()) : 1;
+}
+
+std::optional<Wire> Ways::wire_to(Seat peer, std::uint32_t cable) const {
+  return cable == 0 ? wire_to(peer) : std::optional(beside[index(peer)].at(cable - 1));
+}
+
 Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
   Ways ways;
   ways.wires.resize(hosts.size());
   const bool any_cables = use_cables(hosts);
-  if (any_cables) take_cables(hosts, self, ways.wires);
+  if (any_cables) {
+    take_cables(hosts, self, ways);
+    ways.most_cables = most_cables_of(hosts);
+  }
   std::map<std::string, std::size_t> ranks_of;
   for (const Host& host : hosts) ++ranks_of[host.id];
   const Host& own = hosts[index(self)];

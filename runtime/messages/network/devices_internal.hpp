@@ -88,8 +88,15 @@ struct Ways {
   /// By seat: the wire that leads to it and to no third host; empty where UCX is to choose.
   std::vector<std::optional<Wire>> wires;
   [[nodiscard]] const std::optional<Wire>& wire_to(Seat peer) const { return wires[index(peer)]; }
-  bool any_wires = false;  ///< somewhere in the job
-  bool alone = false;      ///< no other rank runs on this host: nothing to share memory with
+  /// By seat: the cables beside that one, in the order of the file; may be shorter than `wires`.
+  std::vector<std::vector<Wire>> beside = {};
+  /// Cables to `peer` that messages are divided among; 1 where there is no choice.
+  [[nodiscard]] std::uint32_t cables_to(Seat peer) const;
+  /// The wire of one of these.
+  [[nodiscard]] std::optional<Wire> wire_to(Seat peer, std::uint32_t cable) const;
+  std::uint32_t most_cables = 1;  ///< of two hosts, in the job
+  bool any_wires = false;         ///< somewhere in the job
+  bool alone = false;             ///< no other rank runs on this host: nothing to share memory with
   /// No host holds two ranks, and no interface is faster than 10 Gbit/s: TCP whose buffers and
   /// protocols can be chosen for that.
   bool slow_network = false;
@@ -101,7 +108,8 @@ struct Ways {
 /// `hosts`: by seat. A pure function, so that the two ends of a wire agree to use it: of several
 /// wires between two hosts the one with the lowest subnet. Jobs of one or two hosts have no wires:
 /// there UCX may as well use all interfaces. Cables of a file go before that: of two hosts the
-/// first that no others are at, else a switch. \throws Error(InvalidArgument): files differ
+/// first that no others are at, with those beside it, else a switch. \throws
+/// Error(InvalidArgument): files differ
 Ways choose_ways(const std::vector<Host>& hosts, Seat self);
 
 /// The own address from which `peer` is reached without a choice: on the wire to it, or where both

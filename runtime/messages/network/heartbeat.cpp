@@ -60,6 +60,14 @@ Endpoint address_of(std::uint32_t ip, std::uint32_t port) {
   return {reinterpret_cast<const sockaddr*>(&address), sizeof address};
 }
 
+/// Null if there is none.
+template <typename Links>
+auto* find(Links& links, Seat peer, std::uint32_t cable) {
+  const auto it = std::ranges::find_if(
+      links, [&](const auto& link) { return link.peer == peer && link.cable == cable; });
+  return it == links.end() ? nullptr : &*it;
+}
+
 /// Signals are for the program's own threads.
 class NoSignals {
  public:
@@ -109,18 +117,19 @@ Heartbeats::~Heartbeats() {
 }
 
 std::optional<HeartbeatAddress> Heartbeats::open(Seat peer, std::uint32_t ip) {
-  return open_at(peer, address_of(ip, 0), {ip, 0, keys_.told()}, {});
+  return open_at(peer, 0, address_of(ip, 0), {ip, 0, keys_.told()}, {});
 }
 
 std::optional<HeartbeatAddress> Heartbeats::open(Seat peer, const std::string& address,
-                                                 const std::string& interface) {
+                                                 const std::string& interface,
+                                                 std::uint32_t cable) {
   const auto here = Endpoint::of(address + "%" + interface, 0);
   if (!here) return std::nullopt;
-  return open_at(peer, *here, {0, 0, keys_.told(), address}, interface);
+  return open_at(peer, cable, *here, {0, 0, keys_.told(), address}, interface);
 }
 
-std::optional<HeartbeatAddress> Heartbeats::open_at(Seat peer, const Endpoint& here,
-                                                    HeartbeatAddress address,
+std::optional<HeartbeatAddress> Heartbeats::open_at(Seat peer, std::uint32_t cable,
+                                                    const Endpoint& here, HeartbeatAddress address,
                                                     const std::string& interface) {
   Socket socket(::socket(here.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.open() || ::bind(socket.fd(), here.get(), here.length()) != 0) return std::nullopt;
@@ -129,15 +138,16 @@ std::optional<HeartbeatAddress> Heartbeats::open_at(Seat peer, const Endpoint& h
   address.port = bound->port();
   Link& link = links_.emplace_back();
   link.peer = peer;
+  link.cable = cable;
   link.socket = std::move(socket);
   link.here = std::move(address);
   link.interface = interface;
   return link.here;
 }
 
-void Heartbeats::connect(Seat peer, const HeartbeatAddress& there) {
+void Heartbeats::connect(Seat peer, const HeartbeatAddress& there, std::uint32_t cable) {
   for (Link& link : links_) {
-    if (link.peer != peer) continue;
+    if (link.peer != peer || link.cable != cable) continue;
     const auto key = keys_.shared_with(there.key);
     const auto port = static_cast<std::uint16_t>(there.port);
     const auto to = there.link.empty() ? std::optional(address_of(there.ip, port))
@@ -165,9 +175,9 @@ void Heartbeats::answer() {
   thread_ = start_thread("heartbeats", [this] { run(); });
 }
 
-std::atomic<bool>* Heartbeats::heard(Seat peer) {
-  const auto it = std::ranges::find(links_, peer, &Link::peer);
-  return it == links_.end() || !it->watched ? nullptr : &it->heard;
+std::atomic<bool>* Heartbeats::heard(Seat peer, std::uint32_t cable) {
+  auto* const link = find(links_, peer, cable);
+  return link == nullptr || !link->watched ? nullptr : &link->heard;
 }
 
 std::optional<SilentLinks> Heartbeats::silent() const {
@@ -230,9 +240,9 @@ void Heartbeats::follow(Link& link, std::chrono::nanoseconds gap) {
   changes_.fetch_add(1, std::memory_order_release);
 }
 
-bool Heartbeats::is_away(Seat peer) const {
-  const auto it = std::ranges::find(links_, peer, &Link::peer);
-  return it != links_.end() && it->away.load(std::memory_order_relaxed);
+bool Heartbeats::is_away(Seat peer, std::uint32_t cable) const {
+  const auto* const link = find(links_, peer, cable);
+  return link != nullptr && link->away.load(std::memory_order_relaxed);
 }
 
 bool Heartbeats::is_silent(const Link& link, std::chrono::nanoseconds limit) const {
@@ -244,7 +254,8 @@ bool Heartbeats::is_silent(const Link& link, std::chrono::nanoseconds limit) con
 void Heartbeats::tell() {
   const std::scoped_lock lock(mutex_);
   for (const Link& link : links_) {
-    if (is_silent(link, deadline_ / 2)) silent_.peers.push_back(link.peer);
+    const bool told = std::ranges::find(silent_.peers, link.peer) != silent_.peers.end();
+    if (is_silent(link, deadline_ / 2) && !told) silent_.peers.push_back(link.peer);
   }
   silent_.deadline = deadline_;
   told_.store(true, std::memory_order_release);

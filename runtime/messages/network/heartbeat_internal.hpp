@@ -53,11 +53,12 @@ class Heartbeats {
   /// Opens the end of a link at the interface with address `ip`. Empty if that cannot be: then the
   /// link is not watched. \pre before answer()
   std::optional<HeartbeatAddress> open(Seat peer, std::uint32_t ip);
-  /// The same at a cable: `address` is of the link alone, that of `interface`.
+  /// The same at a cable, of several the one of that number: `address` is of the link alone, that
+  /// of `interface`.
   std::optional<HeartbeatAddress> open(Seat peer, const std::string& address,
-                                       const std::string& interface);
+                                       const std::string& interface, std::uint32_t cable = 0);
   /// Where the other end is. A link without is not watched. \pre before answer()
-  void connect(Seat peer, const HeartbeatAddress& there);
+  void connect(Seat peer, const HeartbeatAddress& there, std::uint32_t cable = 0);
   /// From here on peers are asked and answered, and silence does not count yet: a rank that is
   /// still making its connections, for however long, answers its peers. Does nothing without links.
   void answer();
@@ -70,10 +71,10 @@ class Heartbeats {
   /// thread, at the cost of one load.
   [[nodiscard]] std::uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
   /// Whether its link is silent, as followed.
-  [[nodiscard]] bool is_away(Seat peer) const;
+  [[nodiscard]] bool is_away(Seat peer, std::uint32_t cable = 0) const;
 
   /// To be set, by any thread, when a message came from `peer`; null if its link is not watched.
-  [[nodiscard]] std::atomic<bool>* heard(Seat peer);
+  [[nodiscard]] std::atomic<bool>* heard(Seat peer, std::uint32_t cable = 0);
   /// Links that are silent; from any thread, at the cost of one load while there are none. Those
   /// that fell silent at about the same time are told together.
   [[nodiscard]] std::optional<SilentLinks> silent() const;
@@ -82,6 +83,7 @@ class Heartbeats {
   using Clock = std::chrono::steady_clock;
   struct Link {
     Seat peer{};
+    std::uint32_t cable = 0;
     Socket socket;
     HeartbeatAddress here{}, there{};
     std::string interface;                               ///< of a cable
@@ -98,8 +100,8 @@ class Heartbeats {
     std::chrono::nanoseconds back{};  ///< time for which that has spoken again
   };
 
-  std::optional<HeartbeatAddress> open_at(Seat peer, const Endpoint& here, HeartbeatAddress address,
-                                          const std::string& interface);
+  std::optional<HeartbeatAddress> open_at(Seat peer, std::uint32_t cable, const Endpoint& here,
+                                          HeartbeatAddress address, const std::string& interface);
   void run();
   void tick(std::chrono::nanoseconds gap);
   void read_all(Link& link);

@@ -34,8 +34,11 @@ constexpr std::size_t kSlowWindowBytes = 64 * 1024;
 /// KiB 1.1, and without a limit it is lost packets that decide.
 constexpr std::size_t kSlowPortBytes = 256 * 1024;
 
-/// Where the heartbeats of the link to `peer` are heard.
-std::string heartbeat_name(Seat peer) { return fmt::format("heartbeat {}", peer); }
+/// Where the heartbeats of that cable to `peer` are heard.
+std::string heartbeat_name(Seat peer, std::uint32_t cable) {
+  return cable == 0 ? fmt::format("heartbeat {}", peer)
+                    : fmt::format("heartbeat {} {}", peer, cable);
+}
 
 /// Somebody is lost while the first contact is made: the error that says so.
 void check_contact_failure(Bootstrap& bootstrap, Seat peer) {
@@ -67,26 +70,33 @@ std::optional<std::string> find_address(const std::string& packed, std::string_v
 void LinkWatch::open(const std::vector<Host>& hosts, std::span<const Seat> peers, Deadline deadline,
                      Addresses& mine) {
   heartbeats_ = std::make_unique<Heartbeats>(deadline);
-  for (const Seat peer : peers) {
-    const std::optional<Wire>& wire = ways_.wire_to(peer);
+  const auto open_cable = [&](Seat peer, std::uint32_t cable) {
+    const std::optional<Wire> wire = ways_.wire_to(peer, cable);
     const CablePort* const port =
         wire && wire->cable ? hosts[index(self_)].port_of(*wire->cable) : nullptr;
     const auto ip = address_towards(hosts, ways_, self_, peer);
-    const auto here = port != nullptr ? heartbeats_->open(peer, port->address, port->name)
+    const auto here = port != nullptr ? heartbeats_->open(peer, port->address, port->name, cable)
                       : ip            ? heartbeats_->open(peer, *ip)
                                       : std::nullopt;
-    if (here) mine.emplace(heartbeat_name(peer), pack(*here));
+    if (here) mine.emplace(heartbeat_name(peer, cable), pack(*here));
+  };
+  for (const Seat peer : peers) {
+    for (std::uint32_t cable = 0; cable < ways_.cables_to(peer); ++cable) open_cable(peer, cable);
   }
 }
 
 void LinkWatch::answer(AddressBook& book, std::span<const Seat> peers) {
   if (heartbeats_ == nullptr) return;
   for (const Seat peer : peers) {
-    const auto there = find_address(book.of(peer), heartbeat_name(self_));
-    const auto end = there ? unpack_heartbeat(*there) : std::nullopt;
-    if (!end) continue;
-    heartbeats_->connect(peer, *end);
-    if (heartbeats_->heard(peer) != nullptr) watched_.push_back(peer);
+    bool watched = false;
+    for (std::uint32_t cable = 0; cable < ways_.cables_to(peer); ++cable) {
+      const auto there = find_address(book.of(peer), heartbeat_name(self_, cable));
+      const auto end = there ? unpack_heartbeat(*there) : std::nullopt;
+      if (!end) continue;
+      heartbeats_->connect(peer, *end, cable);
+      watched |= heartbeats_->heard(peer, cable) != nullptr;
+    }
+    if (watched) watched_.push_back(peer);
   }
   heartbeats_->answer();
 }
@@ -103,21 +113,24 @@ std::uint32_t LinkWatch::changes() const {
   return heartbeats_ == nullptr ? 0 : heartbeats_->changes();
 }
 
-bool LinkWatch::is_silent(Seat peer) const {
-  return heartbeats_ != nullptr && heartbeats_->is_away(peer);
+bool LinkWatch::is_silent(Seat peer, std::uint32_t cable) const {
+  return heartbeats_ != nullptr && heartbeats_->is_away(peer, cable);
 }
 
 std::vector<Seat> LinkWatch::all_silent() const {
   std::vector<Seat> all;
   if (changes() == 0) return all;
-  std::ranges::copy_if(watched_, std::back_inserter(all),
-                       [this](Seat peer) { return is_silent(peer); });
+  std::ranges::copy_if(watched_, std::back_inserter(all), [this](Seat peer) {
+    std::uint32_t silent = 0;
+    while (silent < ways_.cables_to(peer) && is_silent(peer, silent)) ++silent;
+    return silent == ways_.cables_to(peer);
+  });
   std::ranges::sort(all);
   return all;
 }
 
-std::atomic<bool>* LinkWatch::heard(Seat peer) const {
-  return heartbeats_ == nullptr ? nullptr : heartbeats_->heard(peer);
+std::atomic<bool>* LinkWatch::heard(Seat peer, std::uint32_t cable) const {
+  return heartbeats_ == nullptr ? nullptr : heartbeats_->heard(peer, cable);
 }
 
 std::optional<SilentLinks> LinkWatch::silent() const {
@@ -185,7 +198,7 @@ void await_contacts(Bootstrap& bootstrap, Transport& transport, const LinkWatch&
 TransportLimits slow_network_limits(const Ways& ways, bool buffered) {
   const bool one_port = buffered && ways.one_port;
   return {.segment_bytes = kSlowSegmentBytes,
-          .window_bytes = one_port ? kSlowPortBytes : kSlowWindowBytes,
+          .window_bytes = one_port ? kSlowPortBytes : kSlowWindowBytes * ways.most_cables,
           .window_messages = 1,
           .buffered = buffered,
           .one_port = one_port,

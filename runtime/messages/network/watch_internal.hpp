@@ -26,8 +26,8 @@ std::string pack(const Addresses& addresses);
 /// One of them; empty if there is none of that name.
 std::optional<std::string> find_address(const std::string& packed, std::string_view wanted);
 
-/// The links of a rank to the neighbours that it exchanges messages with. Without open() nothing is
-/// watched.
+/// The links of a rank to the neighbours that it exchanges messages with, cable by cable. Without
+/// open() nothing is watched.
 class LinkWatch {
  public:
   explicit LinkWatch(Seat self) : self_(self) {}
@@ -47,14 +47,14 @@ class LinkWatch {
   void follow();
   /// How often that has changed; from any thread.
   [[nodiscard]] std::uint32_t changes() const;
-  [[nodiscard]] bool is_silent(Seat peer) const;
-  /// Those whose links are, ascending. \pre follow()
+  [[nodiscard]] bool is_silent(Seat peer, std::uint32_t cable) const;
+  /// Those whose links are, with all their cables; ascending. \pre follow()
   [[nodiscard]] std::vector<Seat> all_silent() const;
   /// Nothing is watched any more.
   void stop() { heartbeats_.reset(); }
 
-  /// To be set when a message came from `peer`; null if its link is not watched.
-  [[nodiscard]] std::atomic<bool>* heard(Seat peer) const;
+  /// To be set when a message came from `peer` over that cable; null if it is not watched.
+  [[nodiscard]] std::atomic<bool>* heard(Seat peer, std::uint32_t cable = 0) const;
   [[nodiscard]] std::optional<SilentLinks> silent() const;
   /// Then a rank that lives and cannot be reached is behind a dead link.
   [[nodiscard]] bool watches_hosts() const { return heartbeats_ != nullptr && ways_.alone; }

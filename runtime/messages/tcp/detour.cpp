@@ -22,6 +22,13 @@ constexpr Dial::Patience kPatience{std::chrono::seconds{1}, std::chrono::millise
 
 }  // namespace
 
+Hello TcpTransport::hello_of(const Peer& peer, const Entrance& there) const {
+  Hello hello = make_hello(self_, peer.seat, there.knock, static_cast<std::uint16_t>(peer.cable),
+                           static_cast<std::uint16_t>(1 + peer.first->beside.size()));
+  hello.standing = standing_with(peer);
+  return hello;
+}
+
 Standing TcpTransport::standing_with(const Peer& peer) const {
   return {goes_on_ ? 1U : 0U, std::max(peer.attempt, peer.tried), peer.incoming.came()};
 }
@@ -35,13 +42,13 @@ bool TcpTransport::comes_again(const Peer& peer, const Hello& hello) const {
 void TcpTransport::follow_links() {
   links_known_ = links_.changes();
   std::vector<Peer*> changed;
-  for (const auto& [seat, peer] : peers_) {
-    const bool silent = links_.is_silent(peer->seat);
+  for (Peer* const peer : connections_) {
+    const bool silent = links_.is_silent(peer->seat, peer->cable);
     if (silent == peer->silent) continue;
     peer->silent = silent;
     // What comes by another way says nothing of the link.
-    peer->heard = silent ? nullptr : links_.heard(peer->seat);
-    changed.push_back(peer.get());
+    peer->heard = silent ? nullptr : links_.heard(peer->seat, peer->cable);
+    changed.push_back(peer);
   }
   for (Peer* const peer : changed) {
     if (!peer->lost.empty()) continue;
@@ -60,8 +67,7 @@ std::vector<ImpairedLink> TcpTransport::impaired_links() {
   if (rates_.is_due(now)) {
     std::map<Seat, Flow> flows;
     for (const Seat seat : gauged_) {
-      const Peer& peer = peer_at(seat);
-      if (peer.linked()) flows.emplace(seat, flow_of(peer.socket));
+      if (const auto flow = flow_to(seat)) flows.emplace(seat, *flow);
     }
     rates_.look(flows, now);
   }
@@ -79,7 +85,7 @@ std::vector<ImpairedLink> TcpTransport::impaired_links() {
 
 /// Whether the connection does not take their wire: the other end may have noticed before.
 bool TcpTransport::is_elsewhere(const Peer& peer) const {
-  const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);
+  const std::optional<Wire> wire = links_.ways().wire_to(peer.seat, peer.cable);
   const auto there = address_behind(peer.socket);
   return wire && there && !is_at(*wire, *there);
 }
@@ -89,20 +95,22 @@ bool TcpTransport::is_elsewhere(const Peer& peer) const {
 void TcpTransport::look_for_ways(Peer& peer) {
   if (peer.socket.open()) peer.left_behind = std::move(peer.socket);
   const Entrance there = entrance_of(peer.seat);
-  const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);
+  const std::optional<Wire> wire = links_.ways().wire_to(peer.seat, peer.cable);
   std::vector<Route> routes;
   if (!peer.silent && wire) routes = routes_to(there, here_, wire);
-  const std::vector<Route> around = routes_around(there, here_, wire);
+  std::vector<Route> around = routes_beside(peer, there);
+  const std::vector<Route> farther = routes_around(there, here_, wire);
+  around.insert(around.end(), farther.begin(), farther.end());
   routes.insert(routes.end(), around.begin(), around.end());
   routes.insert(routes.end(), around.begin(), around.end());
-  Hello hello = make_hello(self_, peer.seat, there.knock);
-  hello.standing = standing_with(peer);
+  const Hello hello = hello_of(peer, there);
   const Pact& pact = pact_with(peer);
   Dial::Patience patience = kPatience;
   patience.silence = way_deadline_;
-  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(peer.seat),
+  count_cables(*peer.first);
+  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(&peer),
                                      patience, pact);
-  if (std::ranges::find(dialling_, peer.seat) == dialling_.end()) dialling_.push_back(peer.seat);
+  if (std::ranges::find(dialling_, &peer) == dialling_.end()) dialling_.push_back(&peer);
   go_on(peer);
 }
 
@@ -122,12 +130,13 @@ void TcpTransport::hang_up(Peer& peer, const std::string& why) {
   peer.hung_up = why;
   if (self_ < peer.seat) return look_for_ways(peer);
   peer.until = Guest::Clock::now() + kPatience.last;
-  hung_up_.push_back(peer.seat);
+  count_cables(*peer.first);
+  hung_up_.push_back(&peer);
 }
 
 void TcpTransport::give_up_waiting(Peer& peer, std::chrono::steady_clock::time_point now) {
   if (peer.hung_up.empty() || peer.dial != nullptr || !peer.lost.empty()) return;
-  if (now < peer.until) return hung_up_.push_back(peer.seat);
+  if (now < peer.until) return hung_up_.push_back(&peer);
   lose(peer, peer.hung_up);
 }
 
@@ -138,15 +147,18 @@ void TcpTransport::fail(Peer& peer) {
   if (!peer.met || !peer.hung_up.empty()) return lose(peer, peer.met ? peer.hung_up : why);
   logger().warn("rank {}: no other way to rank {}: {}", self_, peer.seat, why);
   peer.dial.reset();
-  std::erase(dialling_, peer.seat);
+  std::erase(dialling_, &peer);
   peer.stranded = true;
 }
 
 void TcpTransport::tell_of_way(const Peer& peer) const {
   const auto there = address_behind(peer.socket);
+  const bool one_of_several = peer.cable != 0 || !peer.beside.empty();
   logger().warn("rank {}: going on with rank {} over {}{}", self_, peer.seat,
                 there ? words_of(*there) : "what is gone already",
-                is_elsewhere(peer) ? ", as their link is silent" : "");
+                !is_elsewhere(peer) ? ""
+                : one_of_several    ? ", as one of their cables is silent"
+                                    : ", as their link is silent");
 }
 
 }  // namespace multitree::runtime::tcp

@@ -225,7 +225,10 @@ bool is_at(const Wire& wire, const SocketAddress& address) {
   std::uint32_t ip = 0;
   if (address.storage.ss_family == AF_INET6) {
     const auto* const in = reinterpret_cast<const sockaddr_in6*>(&address.storage);
-    if (wire.cable) return IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr);
+    if (wire.cable) {
+      return IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr) &&
+             in->sin6_scope_id == ::if_nametoindex(wire.device.c_str());
+    }
     if (!IN6_IS_ADDR_V4MAPPED(&in->sin6_addr)) return false;
     std::memcpy(&ip, in->sin6_addr.s6_addr + 12, sizeof ip);
   } else {

@@ -22,9 +22,6 @@ namespace {
 
 /// Name of the entrance in the address book.
 constexpr const char* kEntrance = "tcp";
-/// What a receiver keeps of one peer that nobody awaits, where messages are long; on slow networks
-/// they are short, and who waits for room would hold up others.
-constexpr std::size_t kCredit = std::size_t{4} << 20;
 /// Who has come and says nothing leaves after this, or when so many have come.
 constexpr std::chrono::seconds kGuestPatience{10};
 constexpr std::size_t kMostGuests = 256;
@@ -78,15 +75,15 @@ std::vector<Host> TcpTransport::gather(Bootstrap& bootstrap, const TransportOpti
 void TcpTransport::open(const std::vector<Host>& hosts, std::span<const Seat> peers) {
   const bool alone = std::ranges::all_of(hosts, [&](const Host& h) { return h.id == here_.id; });
   neighbours_ = peers.size();
-  door_ = open_entrance(alone, buffers_for(std::nullopt).receive);
+  door_ = open_entrance(alone, buffers_for(nullptr).receive);
   poller_->add(door_.fd(), kDoor);
 }
 
 /// Of a slow network; elsewhere the kernel knows better.
-Dial::Buffers TcpTransport::buffers_for(std::optional<Seat> peer) const {
+Dial::Buffers TcpTransport::buffers_for(const Peer* peer) const {
   const Ways& ways = links_.ways();
   if (!ways.slow_network) return {};
-  const std::optional<Wire> wire = peer ? ways.wire_to(*peer) : std::nullopt;
+  const auto wire = peer != nullptr ? ways.wire_to(peer->seat, peer->cable) : std::nullopt;
   std::uint32_t mbits = 0;
   if (wire && wire->cable) mbits = here_.port_of(*wire->cable)->mbits;
   for (const Interface& one : here_.interfaces) {
@@ -100,24 +97,16 @@ Dial::Buffers TcpTransport::buffers_for(std::optional<Seat> peer) const {
 void TcpTransport::meet_all(Bootstrap& bootstrap, const TransportOptions& options) {
   for (const Seat seat : options.peers) {
     Peer& peer = peer_at(seat);
-    peer.heard = links_.heard(seat);
-    if (self_ < seat) dial(peer);
+    each_cable(peer, [&](Peer& one) { one.heard = links_.heard(seat, one.cable); });
+    if (self_ < seat) dial_all(peer);
   }
   links_.start();
   const auto look = [&](std::size_t i) {
     const Peer& peer = peer_at(options.peers[i]);
-    return Contact{.over = peer.met, .failure = peer.met ? std::string() : peer.lost};
+    const bool met = peer.met && std::ranges::all_of(peer.beside, &Peer::met);
+    return Contact{.over = met, .failure = met ? std::string() : peer.lost};
   };
   await_contacts(bootstrap, *this, links_, options.peers, look, "TCP", options.deadline);
-}
-
-Peer& TcpTransport::peer_at(Seat seat) {
-  std::unique_ptr<Peer>& peer = peers_[index(seat)];
-  if (peer == nullptr) {
-    const bool slow = links_.ways().slow_network;
-    peer = std::make_unique<Peer>(seat, slow ? Outgoing::kUnlimited : kCredit);
-  }
-  return *peer;
 }
 
 Entrance TcpTransport::entrance_of(Seat seat) const {
@@ -126,21 +115,21 @@ Entrance TcpTransport::entrance_of(Seat seat) const {
 
 void TcpTransport::dial(Peer& peer) {
   const Entrance there = entrance_of(peer.seat);
-  Hello hello = make_hello(self_, peer.seat, there.knock);
-  hello.standing = standing_with(peer);
+  const Hello hello = hello_of(peer, there);
   const Pact& pact = pact_with(peer);
-  const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);
+  const std::optional<Wire> wire = links_.ways().wire_to(peer.seat, peer.cable);
   std::vector<Route> routes = routes_to(there, here_, wire);
   Dial::Patience patience{deadline_};
   if (goes_on_ && wire) {  // which may be cut already
-    const std::vector<Route> around = routes_around(there, here_, wire);
-    routes.insert(routes.end(), around.begin(), around.end());
+    for (const auto& more : {routes_beside(peer, there), routes_around(there, here_, wire)}) {
+      routes.insert(routes.end(), more.begin(), more.end());
+    }
     patience.others = kWirePatience;
     patience.silence = way_deadline_;
   }
-  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(peer.seat),
+  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(&peer),
                                      patience, pact);
-  dialling_.push_back(peer.seat);
+  dialling_.push_back(&peer);
   go_on(peer);
 }
 
@@ -152,7 +141,7 @@ void TcpTransport::go_on(Peer& peer) {
       case Dial::Step::Waiting:
         return;
       case Dial::Step::Moved:
-        poller_->add(peer.dial->fd(), index(peer.seat));
+        poller_->add(peer.dial->fd(), name_of(peer.seat, peer.cable));
         break;
       case Dial::Step::Met:
         link(peer, peer.dial->take(), Standing(peer.dial->standing()), peer.dial->sealing());
@@ -185,7 +174,7 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there, Sealin
   peer.hung_up.clear();
   peer.attempt = std::max(peer.tried, there.attempt);
   peer.dial.reset();
-  std::erase(dialling_, peer.seat);
+  std::erase(dialling_, &peer);
   peer.outgoing.seal_with(std::move(sealing.writes));
   peer.incoming.open_with(std::move(sealing.reads));
   if (!again && goes_on_ && there.lasts != 0) {
@@ -196,16 +185,12 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there, Sealin
     return lose(peer, "it has had what was never sent");
   }
   const bool elsewhere = goes_on_ && is_elsewhere(peer);
-  std::erase(gauged_, peer.seat);
-  if (goes_on_ && !elsewhere && links_.ways().wire_to(peer.seat)) {
-    gauged_.push_back(peer.seat);
-    rates_.begin_anew(peer.seat);
-  }
+  count_cables(*peer.first);
   if (!again && elsewhere) peer.heard = nullptr;  // what comes that way says nothing of the link
   if (again || elsewhere) tell_of_way(peer);
   // No heartbeats tell of another way, nor of the way to a rank that is no neighbour: it may lead
   // over links that are cut as well.
-  const bool watched = !again && !elsewhere && links_.heard(peer.seat) != nullptr;
+  const bool watched = !again && !elsewhere && links_.heard(peer.seat, peer.cable) != nullptr;
   if (peer.lasts) give_up_after(peer.socket, watched ? Deadline{0} : way_deadline_);
   // What came with the answer is told no more.
   want_to_read(peer);
@@ -235,32 +220,35 @@ void TcpTransport::hear(std::uint64_t name) {
   Guest guest = std::move(found->second);
   guests_.erase(found);
   if (step == Guest::Step::Stranger) return;
-  Peer& peer = peer_at(guest.from());
-  const Pact& pact = pact_with(peer);
+  Peer& first = peer_at(guest.from());
+  const Pact& pact = pact_with(first);
   if (!pact.knows(guest.hello())) return;
+  Peer* const found_peer = connection_for(first, guest.hello());
+  if (found_peer == nullptr) return;
+  Peer& peer = *found_peer;
   const bool ours_is_taken = peer.dial != nullptr && peer.dial->has_spoken() && self_ < peer.seat;
   if ((peer.met && !comes_again(peer, guest.hello())) || !peer.lost.empty() || ours_is_taken) {
     return;
   }
-  const Dial::Buffers buffers = buffers_for(peer.seat);
+  const Dial::Buffers buffers = buffers_for(&peer);
   Socket socket = guest.take();
   prepare(socket, buffers.send, buffers.receive);
   Welcome words{answer_, standing_with(peer)};
   words.standing.attempt = std::max(peer.tried, guest.hello().standing.attempt);
   pact.sign(guest.hello(), words);
   if (!welcome(socket, words)) return;  // it comes again
-  poller_->rename(socket.fd(), index(peer.seat));
+  poller_->rename(socket.fd(), name_of(peer.seat, peer.cable));
   link(peer, std::move(socket), guest.hello().standing,
        pact.sealing(Pact::Side::Opener, guest.hello(), words));
 }
 
 /// What no event tells: ways that nobody answers on, and guests who say nothing.
 void TcpTransport::keep_time() {
-  const std::vector<Seat> dialling = dialling_;
-  for (const Seat seat : dialling) go_on(peer_at(seat));
-  std::erase_if(dialling_, [&](Seat seat) { return peer_at(seat).dial == nullptr; });
+  const std::vector<Peer*> dialling = dialling_;
+  for (Peer* const peer : dialling) go_on(*peer);
+  std::erase_if(dialling_, [](const Peer* peer) { return peer->dial == nullptr; });
   const auto now = Guest::Clock::now();
-  for (const Seat seat : std::exchange(hung_up_, {})) give_up_waiting(peer_at(seat), now);
+  for (Peer* const peer : std::exchange(hung_up_, {})) give_up_waiting(*peer, now);
   std::erase_if(guests_,
                 [&](const auto& entry) { return now - entry.second.came() > kGuestPatience; });
 }

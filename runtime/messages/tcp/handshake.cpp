@@ -15,7 +15,7 @@ namespace multitree::runtime::tcp {
 namespace {
 
 /// The number is the protocol's version.
-constexpr std::string_view kHello = "mt tcp 3";
+constexpr std::string_view kHello = "mt tcp 4";
 constexpr std::uint32_t kOrder = 0x01020304;
 /// Until the door is tried again that was not opened.
 constexpr std::chrono::milliseconds kAgain{20};
@@ -45,12 +45,15 @@ int read_rest(const Socket& socket, Value& value, std::size_t& got) {
 
 }  // namespace
 
-Hello make_hello(Seat from, Seat to, const Secret& knock) {
+Hello make_hello(Seat from, Seat to, const Secret& knock, std::uint16_t cable,
+                 std::uint16_t cables) {
   Hello hello;
   std::ranges::copy(kHello, hello.magic.begin());
   hello.order = kOrder;
   hello.from = index(from);
   hello.to = index(to);
+  hello.cable = cable;
+  hello.cables = cables;
   hello.knock = knock;
   return hello;
 }
@@ -59,7 +62,7 @@ Guest::Step Guest::go_on(Seat self, const Secret& knock, std::uint32_t ranks) {
   const int step = read_rest(socket_, hello_, got_);
   if (step == 0) return Step::Waiting;
   if (step < 0 || hello_.from >= ranks || hello_.from == index(self)) return Step::Stranger;
-  Hello expected = make_hello(from(), self, knock);
+  Hello expected = make_hello(from(), self, knock, hello_.cable, hello_.cables);
   expected.standing = hello_.standing;
   expected.nonce = hello_.nonce;
   expected.code = hello_.code;

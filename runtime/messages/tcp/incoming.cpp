@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{64} * 1024;
 /// Reads until others have their turn.
 constexpr int kReads = 8;
+constexpr const char* kInvalid = "it has sent an invalid message";
 /// Nobody sends a longer one.
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 46;
 
@@ -103,9 +104,19 @@ ssize_t Incoming::get(int socket, std::span<const iovec> parts) const {
   return ::readv(socket, parts.data(), static_cast<int>(parts.size()));
 }
 
+bool Incoming::can_go_on() const { return awaits_ && *awaits_ < first_->next_divided_; }
+
 Moved Incoming::read(int socket, std::string& why) {
   if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBufferBytes);
-  for (int i = 0; i < kReads;) {
+  if (awaits_) {
+    if (!can_go_on()) return Moved::Nothing;
+    awaits_.reset();
+    if (!parse()) {
+      why = kInvalid;
+      return Moved::Over;
+    }
+  }
+  for (int i = 0; i < kReads && !awaits_;) {
     std::array<iovec, 2> parts;
     std::size_t count = 0;
     const std::size_t direct = current_.to != nullptr ? current_.left : 0;
@@ -132,14 +143,14 @@ Moved Incoming::read(int socket, std::string& why) {
     }
     end_ += got - placed;
     if (!parse()) {
-      why = "it has sent an invalid message";
+      why = kInvalid;
       return Moved::Over;
     }
     replies_.came(came_);
     // What is sealed comes a record at a time.
     if (got < direct + room && seal_ == nullptr) return Moved::Some;
   }
-  return Moved::More;
+  return awaits_ ? Moved::Some : Moved::More;
 }
 
 /// False: what came is no frame.
@@ -159,6 +170,11 @@ bool Incoming::parse() {
     Header header;
     if (end_ - begin_ < sizeof header) break;
     std::memcpy(&header, buffer_.get() + begin_, sizeof header);
+    const bool is_part = header.kind() == Kind::Part && first_ != nullptr;
+    if (is_part && header.number() >= first_->next_divided_) {
+      awaits_ = header.number();
+      break;
+    }
     begin_ += sizeof header;
     if (!begin(header)) return false;
   }
@@ -168,13 +184,12 @@ bool Incoming::parse() {
 }
 
 bool Incoming::begin(const Header& header) {
-  if (header.bytes > kLongestMessage) return false;
+  if (header.bytes > kLongestMessage || !is_part_right(header)) return false;
   replies_.may_go_on(header.taken);
   switch (header.kind()) {
     case Kind::Message:
       if (!replies_.comes_unasked(header.bytes)) return false;
-      begin_message(header);
-      return true;
+      return begin_message(header);
     case Kind::Offer:
       offered(header);
       return true;
@@ -188,36 +203,66 @@ bool Incoming::begin(const Header& header) {
       return true;
     case Kind::Came:
       return replies_.came_to_peer(header.number());
+    case Kind::Part:
+      return begin_part(header);
   }
   return false;
 }
 
-void Incoming::begin_message(const Header& header) {
-  const Posted posted = next_posted(header.number());
-  if (posted.completion != nullptr) {
-    begin_for(posted, header);
-    current_.unasked = true;
-  } else {
-    const auto early = early_.emplace(header.number(), Early{});
-    early->second.bytes = header.bytes;
-    early->second.data = std::make_unique_for_overwrite<std::byte[]>(header.bytes);
-    current_ = {early->second.data.get(), header.bytes, header.bytes, true, {}, early};
-  }
-  if (current_.left == 0) end();
+Incoming::Message Incoming::message_for(const Posted& posted, std::size_t bytes) {
+  std::byte* const to = bytes <= posted.bytes ? posted.data : nullptr;
+  return {to, bytes, false, posted, early_.end()};
 }
 
-void Incoming::begin_for(const Posted& posted, const Header& header) {
-  std::byte* const to = header.bytes <= posted.bytes ? posted.data : nullptr;
-  current_ = {to, header.bytes, header.bytes, false, posted, early_.end()};
+bool Incoming::begin_message(const Header& header) {
+  const Posted posted = next_posted(header.number());
+  if (posted.completion != nullptr) {
+    Message message = message_for(posted, header.bytes);
+    message.unasked = true;
+    return begin_reading(message, header);
+  }
+  const auto early = early_.emplace(header.number(), Early{});
+  early->second.bytes = header.bytes;
+  early->second.data = std::make_unique_for_overwrite<std::byte[]>(header.bytes);
+  return begin_reading({early->second.data.get(), header.bytes, true, {}, early}, header);
 }
 
 bool Incoming::begin_given(const Header& header) {
   const auto found = asked_.find(header.number());
   if (found == asked_.end()) return false;
-  begin_for(found->second, header);
+  const Message message = message_for(found->second, header.bytes);
   asked_.erase(found);
+  return begin_reading(message, header);
+}
+
+bool Incoming::begin_reading(const Message& message, const Header& header) {
+  current_ = {message.to, header.part, message, header.part, std::nullopt};
+  if (header.part != header.bytes) {
+    current_.of = next_divided_++;
+    divided_.emplace(*current_.of, Divided{message, header.bytes, header.bytes - header.part});
+  }
   if (current_.left == 0) end();
   return true;
+}
+
+/// \pre the message is known, or was: parts of those that are not are not begun
+bool Incoming::begin_part(const Header& header) {
+  if (first_ == nullptr) return false;
+  const auto found = first_->divided_.find(header.number());
+  if (found == first_->divided_.end() || header.bytes == 0) return false;
+  Divided& whole = found->second;
+  if (header.bytes > whole.unknown || header.part > whole.message.bytes - header.bytes)
+    return false;
+  whole.unknown -= header.bytes;
+  std::byte* const to = whole.message.to == nullptr ? nullptr : whole.message.to + header.part;
+  current_ = {to, header.bytes, {}, header.bytes, header.number()};
+  return true;
+}
+
+/// Whether what follows is the message, or a part of one whose others have cables to come over.
+bool Incoming::is_part_right(const Header& header) const {
+  if (header.kind() == Kind::Part) return header.part <= kLongestMessage;
+  return header.part == header.bytes || (has_beside_ && header.part < header.bytes);
 }
 
 void Incoming::offered(const Header& header) {
@@ -229,30 +274,47 @@ void Incoming::offered(const Header& header) {
   early->second.offer = offer;
 }
 
-/// The message is here.
+/// What was being read is here. The parts of a message may end in any order.
 void Incoming::end() {
   const Current done = std::exchange(current_, {});
-  if (done.posted.completion != nullptr) {
-    if (done.unasked) take(done.bytes);
-    return settle(done.posted, done.bytes);
+  if (!done.of) return arrived(done.message);
+  Incoming& first = first_ == nullptr ? *this : *first_;
+  const auto found = first.divided_.find(*done.of);
+  found->second.left -= done.part;
+  if (found->second.left != 0) return;
+  const Message message = found->second.message;
+  first.divided_.erase(found);
+  first.arrived(message);
+}
+
+void Incoming::arrived(const Message& message) {
+  if (message.posted.completion != nullptr) {
+    if (message.unasked) take(message.bytes);
+    return settle(message.posted, message.bytes);
   }
-  Early& message = done.early->second;
-  message.complete = true;
-  if (message.waiter.completion != nullptr) deliver(done.early, Posted(message.waiter));
+  Early& early = message.early->second;
+  early.complete = true;
+  if (early.waiter.completion != nullptr) deliver(message.early, Posted(early.waiter));
 }
 
 void Incoming::fail(const std::string& why) {
   lost_ = why;
   for (const auto& [tag, posted] : posted_) posted.completion->fail(why);
   for (const auto& [offer, posted] : asked_) posted.completion->fail(why);
-  if (current_.posted.completion != nullptr) current_.posted.completion->fail(why);
+  const auto fail = [&](const Message& message) {
+    if (message.posted.completion != nullptr) message.posted.completion->fail(why);
+  };
+  if (!current_.of) fail(current_.message);
+  for (const auto& [number, whole] : divided_) fail(whole.message);
   for (const auto& [tag, message] : early_) {
     if (message.waiter.completion != nullptr) message.waiter.completion->fail(why);
   }
   std::erase_if(early_, [](const auto& entry) { return !entry.second.complete; });
   posted_.clear();
   asked_.clear();
+  divided_.clear();
   current_ = {};
+  awaits_.reset();
 }
 
 }  // namespace multitree::runtime::tcp

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,14 @@ class Incoming {
  public:
   /// `replies`: to the same peer. `peer`: for messages.
   Incoming(Seat peer, Outgoing& replies) : peer_(peer), replies_(replies) {}
+  /// What comes from the same peer over a further cable: parts of the messages of `first`, which
+  /// lives as long.
+  Incoming(Seat peer, Outgoing& replies, Incoming& first)
+      : peer_(peer), replies_(replies), first_(&first) {
+    first.has_beside_ = true;
+  }
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
 
   /// As Transport::receive().
   void receive(std::uint64_t tag, void* data, std::size_t bytes, Completion& completion);
@@ -31,6 +40,8 @@ class Incoming {
   void open_with(std::unique_ptr<SealedReader> seal) { seal_ = std::move(seal); }
   /// What came was not of the peer.
   [[nodiscard]] bool refuses() const { return seal_ != nullptr && seal_->refuses(); }
+  /// Whether read() has stopped before a part, and there is a place for that now.
+  [[nodiscard]] bool can_go_on() const;
   /// Reads what has come. After Over and Cut, `why` says what is wrong.
   Moved read(int socket, std::string& why);
   /// The peer is lost: what has come can still be received.
@@ -54,26 +65,43 @@ class Incoming {
   };
   using Earlies = std::multimap<std::uint64_t, Early>;  ///< by tag, each in the order of arrival
 
-  /// The message that is being read.
-  struct Current {
-    std::byte* to = nullptr;  ///< where the rest goes; null: nowhere
-    std::size_t left = 0;
-    std::size_t bytes = 0;  ///< of the whole
+  /// A message that comes.
+  struct Message {
+    std::byte* to = nullptr;  ///< where it goes; null: nowhere
+    std::size_t bytes = 0;
     bool unasked = false;
     Posted posted;
     Earlies::iterator early;  ///< if nobody awaits it yet
+  };
+  /// One that is divided.
+  struct Divided {
+    Message message;
+    std::size_t left = 0;     ///< bytes that have not come
+    std::size_t unknown = 0;  ///< those whose part has not begun
+  };
+  /// What is being read: a message, or a part of one.
+  struct Current {
+    std::byte* to = nullptr;  ///< where the rest goes; null: nowhere
+    std::size_t left = 0;
+    Message message;                       ///< if it is whole
+    std::size_t part = 0;                  ///< else so many bytes
+    std::optional<std::uint64_t> of = {};  ///< of that one
   };
 
   /// As readv().
   [[nodiscard]] ssize_t get(int socket, std::span<const iovec> parts) const;
   bool parse();
+  [[nodiscard]] bool is_part_right(const Header& header) const;
   bool begin(const Header& header);
-  void begin_message(const Header& header);
-  void begin_for(const Posted& posted, const Header& header);
+  bool begin_message(const Header& header);
   bool begin_given(const Header& header);
+  bool begin_reading(const Message& message, const Header& header);
+  bool begin_part(const Header& header);
+  Message message_for(const Posted& posted, std::size_t bytes);
   void offered(const Header& header);
   void answer_offer(const Posted& posted, std::size_t bytes, std::uint64_t offer);
   void end();
+  void arrived(const Message& message);
   void deliver(Earlies::iterator early, const Posted& posted);
   void settle(const Posted& posted, std::size_t bytes) const;
   void take(std::size_t bytes);
@@ -82,6 +110,11 @@ class Incoming {
 
   Seat peer_;
   Outgoing& replies_;
+  Incoming* first_ = nullptr;  ///< null: this is
+  bool has_beside_ = false;
+  std::map<std::uint64_t, Divided> divided_;  ///< that are not whole, by number
+  std::uint64_t next_divided_ = 0;
+  std::optional<std::uint64_t> awaits_;  ///< a part of this one is next, and it is not known yet
   std::multimap<std::uint64_t, Posted> posted_;  ///< by tag, each in the order of posting
   Earlies early_;
   std::map<std::uint64_t, Posted> asked_;  ///< by offer

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/messages/tcp/shares_internal.hpp"
+
 namespace multitree::runtime::tcp {
 namespace {
 
@@ -43,12 +45,41 @@ void Outgoing::send(std::uint64_t tag, const void* data, std::size_t bytes,
   const std::uint64_t untaken = unasked_ - taken_by_peer_;
   if (bytes <= kAlwaysUnasked || (untaken <= credit_ && bytes <= credit_ - untaken)) {
     unasked_ += bytes;
-    queue_.push_back({Header(Kind::Message, tag, bytes), begin, bytes, &completion, number});
+    enqueue({Header(Kind::Message, tag, bytes), begin, bytes, &completion, number});
     return;
   }
   queue_.push_back({Header(Kind::Offer, tag, bytes)});
   const std::uint64_t offer = next_offer_++;
   offers_[offer] = {Header(Kind::Given, offer, bytes), begin, bytes, &completion, number};
+}
+
+/// The first part goes here with the words that there are others.
+void Outgoing::enqueue(const Item& message) {
+  std::vector<std::size_t> shares{message.bytes};
+  if (!mbits_.empty()) shares = shares_of(message.bytes, mbits_);
+  if (shares.front() == message.bytes) {
+    queue_.push_back(message);
+    return;
+  }
+  const auto whole = std::make_shared<Whole>(Whole{1, message.completion, message.number});
+  Item own{message.header, message.data, shares.front(), nullptr, 0, whole};
+  own.header.part = shares.front();
+  queue_.push_back(std::move(own));
+  std::size_t at = shares.front();
+  for (std::size_t i = 1; i < shares.size(); ++i) {
+    if (shares[i] == 0) continue;
+    Item part{
+        Header(Kind::Part, divided_, shares[i]), message.data + at, shares[i], nullptr, 0, whole};
+    part.header.part = at;
+    beside_[i - 1]->queue_.push_back(std::move(part));
+    ++whole->left;
+    at += shares[i];
+  }
+  ++divided_;
+}
+
+bool Outgoing::holds_back() const {
+  return holds() || std::ranges::any_of(beside_, [](const Outgoing* one) { return one->holds(); });
 }
 
 void Outgoing::took(std::uint64_t taken) {
@@ -73,7 +104,7 @@ void Outgoing::flush(Completion& completion) {
 bool Outgoing::asked(std::uint64_t offer) {
   const auto found = offers_.find(offer);
   if (found == offers_.end()) return false;
-  queue_.push_back(found->second);
+  enqueue(found->second);
   offers_.erase(found);
   return true;
 }
@@ -176,10 +207,17 @@ void Outgoing::written(std::size_t bytes) {
     const Item item = queue_.front();
     queue_.pop_front();
     sent_ -= length;
+    if (item.whole != nullptr) gone_in_part(*item.whole);
     if (item.completion == nullptr) continue;
     item.completion->complete();
     gone(item.number);
   }
+}
+
+void Outgoing::gone_in_part(Whole& whole) {
+  if (--whole.left != 0 || whole.completion == nullptr) return;
+  whole.completion->complete();
+  (first_ == nullptr ? *this : *first_).gone(whole.number);
 }
 
 void Outgoing::gone(std::uint64_t number) {
@@ -189,6 +227,7 @@ void Outgoing::gone(std::uint64_t number) {
 }
 
 void Outgoing::complete_flushes() {
+  if (first_ != nullptr) return first_->complete_flushes();
   if (holds_back()) return;
   std::erase_if(flushes_, [](Flush& flush) {
     if (flush.left != 0) return false;
@@ -200,6 +239,9 @@ void Outgoing::complete_flushes() {
 void Outgoing::fail(const std::string& why) {
   for (const Item& item : queue_) {
     if (item.completion != nullptr) item.completion->fail(why);
+    if (item.whole == nullptr) continue;
+    Completion* const completion = std::exchange(item.whole->completion, nullptr);
+    if (completion != nullptr) completion->fail(why);
   }
   for (const auto& [offer, item] : offers_) item.completion->fail(why);
   for (const Flush& flush : flushes_) flush.completion->complete();

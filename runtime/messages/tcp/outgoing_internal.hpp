@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/messages/tcp/frame_internal.hpp"
@@ -40,12 +41,22 @@ class Outgoing {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
   explicit Outgoing(std::size_t credit) : credit_(credit) {}
+  /// What goes to the same peer over a further cable: parts of the messages of `first`, which lives
+  /// as long.
+  explicit Outgoing(Outgoing& first) : credit_(kUnlimited), first_(&first) {
+    first.beside_.push_back(this);
+  }
+  Outgoing(const Outgoing&) = delete;
+  Outgoing& operator=(const Outgoing&) = delete;
 
   /// Whether the peer, whose credit is the same, sends a message of so many bytes unasked.
   [[nodiscard]] bool comes_unasked(std::size_t bytes) const {
     return bytes <= kAlwaysUnasked || bytes <= credit_;
   }
 
+  /// Rates of this cable and of those beside, in the order in which they were made: by them
+  /// messages are divided from here on (shares_of()).
+  void share_by(std::vector<std::uint32_t> mbits) { mbits_ = std::move(mbits); }
   /// `data` as in Transport::send().
   void send(std::uint64_t tag, const void* data, std::size_t bytes, Completion& completion);
   void ask(std::uint64_t offer) { reply(Kind::Ask, offer); }
@@ -71,8 +82,8 @@ class Outgoing {
   /// There is another connection, and the peer has had so many bytes by those before.
   bool go_on_behind(std::uint64_t bytes);
 
-  [[nodiscard]] bool empty() const { return queue_.empty() && !holds_back(); }
-  /// Whether nothing that was sent is left here.
+  [[nodiscard]] bool empty() const { return queue_.empty() && !holds(); }
+  /// Whether nothing that was sent is left here, or at a cable beside.
   [[nodiscard]] bool all_left() const { return waiting_ == 0 && !holds_back(); }
   /// Writes what the socket takes. After Over and Cut, `why` says what is wrong.
   Moved write(int socket, std::string& why);
@@ -80,12 +91,19 @@ class Outgoing {
   void fail(const std::string& why);
 
  private:
+  /// A message that is divided.
+  struct Whole {
+    std::size_t left = 0;              ///< parts that have not gone yet
+    Completion* completion = nullptr;  ///< null: it has failed
+    std::uint64_t number = 0;
+  };
   struct Item {
     Header header;
     const std::byte* data = nullptr;
-    std::size_t bytes = 0;             ///< that follow
-    Completion* completion = nullptr;  ///< null: not a message
-    std::uint64_t number = 0;          ///< of the message
+    std::size_t bytes = 0;              ///< that follow
+    Completion* completion = nullptr;   ///< null: not a whole message
+    std::uint64_t number = 0;           ///< of the message
+    std::shared_ptr<Whole> whole = {};  ///< of which it is a part; may be null
   };
   struct Flush {
     std::uint64_t last = 0;  ///< message that it waits for
@@ -94,12 +112,14 @@ class Outgoing {
   };
 
   void reply(Kind kind, std::uint64_t offer) { queue_.push_back({Header(kind, offer, 0)}); }
+  void enqueue(const Item& message);
+  void gone_in_part(Whole& whole);
   /// Whether something is to be written again.
   [[nodiscard]] bool is_behind() const { return replay_ != nullptr && replay_->behind(); }
   /// Whether something is here that is not in the queue any more.
-  [[nodiscard]] bool holds_back() const {
-    return is_behind() || (seal_ != nullptr && seal_->holds());
-  }
+  [[nodiscard]] bool holds() const { return is_behind() || (seal_ != nullptr && seal_->holds()); }
+  /// The same of all cables. \pre this is the first
+  [[nodiscard]] bool holds_back() const;
   /// As sendmsg().
   ssize_t put(int socket, std::span<iovec> pieces);
   Moved write_again(int socket, std::string& why);
@@ -110,6 +130,10 @@ class Outgoing {
   void gone(std::uint64_t number);
 
   std::size_t credit_;
+  Outgoing* first_ = nullptr;  ///< null: this is
+  std::vector<Outgoing*> beside_;
+  std::vector<std::uint32_t> mbits_;
+  std::uint64_t divided_ = 0;  ///< messages
   std::deque<Item> queue_;
   std::size_t sent_ = 0;                  ///< of the first of these
   std::map<std::uint64_t, Item> offers_;  ///< that nobody has asked for yet

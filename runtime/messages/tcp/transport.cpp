@@ -34,9 +34,9 @@ void TcpTransport::send(Seat seat, std::uint64_t tag, const void* data, std::siz
   }
   peer.outgoing.send(tag, data, bytes, completion);
   if (peer.linked()) {
-    want_to_write(peer);
+    want_all_to_write(peer);
   } else if (peer.dial == nullptr) {
-    dial(peer);
+    dial_all(peer);
   }
 }
 
@@ -58,6 +58,10 @@ void TcpTransport::want_to_write(Peer& peer) {
   writing_.push_back(&peer);
 }
 
+void TcpTransport::want_all_to_write(Peer& first) {
+  each_cable(first, [this](Peer& one) { want_to_write(one); });
+}
+
 void TcpTransport::want_to_read(Peer& peer) {
   if (peer.to_read) return;
   peer.to_read = true;
@@ -67,11 +71,12 @@ void TcpTransport::want_to_read(Peer& peer) {
 /// What the kernel holds counts until the peer's has said that it has it.
 std::vector<Seat> TcpTransport::unsent() const {
   std::vector<Seat> seats;
-  for (const auto& [seat, peer] : peers_) {
+  for (const Peer* const peer : connections_) {
     if (!peer->linked()) continue;
     int held = 0;
     const bool asked = ::ioctl(peer->socket.fd(), SIOCOUTQ, &held) == 0;
-    if (!peer->outgoing.empty() || (asked && held > 0)) seats.push_back(peer->seat);
+    const bool told = std::ranges::find(seats, peer->seat) != seats.end();
+    if (!told && (!peer->outgoing.empty() || (asked && held > 0))) seats.push_back(peer->seat);
   }
   return seats;
 }
@@ -140,7 +145,10 @@ void TcpTransport::read_from(Peer& peer) {
   if (moved == Moved::Nothing) return;
   if (peer.heard != nullptr) peer.heard->store(true, std::memory_order_relaxed);
   if (moved == Moved::More) want_to_read(peer);
-  want_to_write(peer);
+  want_all_to_write(*peer.first);
+  for (const std::unique_ptr<Peer>& one : peer.beside) {
+    if (one->incoming.can_go_on()) want_to_read(*one);
+  }
 }
 
 void TcpTransport::on_events(std::span<const epoll_event> events) {
@@ -150,9 +158,10 @@ void TcpTransport::on_events(std::span<const epoll_event> events) {
 void TcpTransport::on_event(std::uint64_t name, std::uint32_t what) {
   if (name == kDoor) return take_guests();
   if (name >= kFirstGuest) return hear(name);
-  const auto found = peers_.find(static_cast<std::uint32_t>(name));
+  const auto found = peers_.find(index(seat_in(name)));
   if (found == peers_.end()) return;
-  Peer& peer = *found->second;
+  const std::uint32_t cable = cable_in(name);
+  Peer& peer = cable == 0 ? *found->second : *found->second->beside.at(cable - 1);
   if (!peer.linked()) return go_on(peer);
   if ((what & EPOLLOUT) != 0 && std::exchange(peer.blocked, false)) want_to_write(peer);
   if ((what & ~std::uint32_t{EPOLLOUT}) != 0) want_to_read(peer);
@@ -164,13 +173,16 @@ void TcpTransport::over(Peer& peer, const std::string& why) {
   lose(peer, why);
 }
 
+/// With all cables: what comes over one is of no use without the others.
 void TcpTransport::lose(Peer& peer, const std::string& why) {
-  peer.lost = fmt::format("connection to rank {} failed ({})", peer.seat, why);
-  peer.socket.close();
-  peer.left_behind.close();
-  peer.dial.reset();
-  peer.outgoing.fail(peer.lost);
-  peer.incoming.fail(peer.lost);
+  each_cable(*peer.first, [&](Peer& one) {
+    one.lost = fmt::format("connection to rank {} failed ({})", one.seat, why);
+    one.socket.close();
+    one.left_behind.close();
+    one.dial.reset();
+    one.outgoing.fail(one.lost);
+    one.incoming.fail(one.lost);
+  });
 }
 
 void TcpTransport::flush(Seat seat, Completion& completion) {
@@ -201,7 +213,7 @@ bool TcpTransport::sleep(std::chrono::milliseconds time) {
   told_ = poller_->wait(time);
   if (!told_.empty()) return true;
   // Nothing for so long: should one of them have room again and not have said so.
-  for (const auto& [seat, peer] : peers_) {
+  for (Peer* const peer : connections_) {
     if (std::exchange(peer->blocked, false)) want_to_write(*peer);
   }
   return true;
@@ -217,7 +229,7 @@ Transport::Arrivals TcpTransport::await_arrivals(std::vector<int>& descriptors) 
 std::optional<SilentLinks> TcpTransport::silent_links() const {
   if (poller_ == nullptr) return std::nullopt;
   if (!goes_on_) return links_.silent();
-  for (const auto& [seat, peer] : peers_) {
+  for (const Peer* const peer : connections_) {
     if (peer->stranded) return links_.unreachable(peer->seat);
   }
   return std::nullopt;
@@ -232,14 +244,17 @@ std::string TcpTransport::describe() const {
       std::ranges::count_if(links_.ways().wires, [](const auto& wire) { return wire.has_value(); });
   const std::string own =
       wires == 0 ? "" : fmt::format(", {} neighbours on wires of their own", wires);
-  return fmt::format("TCP{}{}", own, keys_ ? ", encrypted" : "");
+  const std::uint32_t cables = links_.ways().most_cables;
+  const std::string several =
+      cables == 1 ? "" : fmt::format(", up to {} cables between two hosts", cables);
+  return fmt::format("TCP{}{}{}", own, several, keys_ ? ", encrypted" : "");
 }
 
 /// No completion is touched. What the peers have sent and nobody has read would make the kernel
 /// throw away what they have not received yet.
 void TcpTransport::close() {
   links_.stop();
-  for (const auto& [seat, peer] : peers_) {
+  for (const Peer* const peer : connections_) {
     if (!peer->linked()) continue;
     std::array<std::byte, 65536> rest;
     ::shutdown(peer->socket.fd(), SHUT_WR);
@@ -247,6 +262,7 @@ void TcpTransport::close() {
       if (::recv(peer->socket.fd(), rest.data(), rest.size(), MSG_DONTWAIT) <= 0) break;
     }
   }
+  connections_.clear();
   peers_.clear();
   guests_.clear();
   writing_.clear();

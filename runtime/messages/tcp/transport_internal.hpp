@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Tagged messages over TCP: one connection a pair of ranks, made when they first need it.
+/// Tagged messages over TCP: one connection a pair of ranks, made when they first need it; where
+/// several cables join their hosts, one over each, which share messages.
 #pragma once
 
 #include <atomic>
@@ -24,19 +25,30 @@
 
 namespace multitree::runtime::tcp {
 
-/// Another rank, as far as this one has to do with it.
+/// Another rank, as far as this one has to do with it: the connection with it, over one cable where
+/// there are several. What concerns all of them is at the first.
 struct Peer {
   Peer(Seat whose, std::size_t credit) : seat(whose), outgoing(credit), incoming(whose, outgoing) {}
+  /// The connection over a further cable.
+  Peer(Peer& of, std::uint32_t number)
+      : seat(of.seat),
+        cable(number),
+        first(&of),
+        outgoing(of.outgoing),
+        incoming(of.seat, outgoing, of.incoming) {}
 
   Seat seat;
-  std::optional<Pact> pact;  ///< once it was needed
+  std::uint32_t cable = 0;  ///< Ways::cables_to()
+  Peer* first = this;
+  std::vector<std::unique_ptr<Peer>> beside;  ///< of the first: those over the other cables
+  std::optional<Pact> pact;                   ///< once it was needed
   Outgoing outgoing;
   Incoming incoming;
   Socket socket;                                ///< once they know each other
   std::unique_ptr<Dial> dial;                   ///< meanwhile
   bool met = false;                             ///< there is a connection, or was one
   bool lasts = false;                           ///< what they say outlasts connections
-  bool silent = false;                          ///< nothing passes over their wire
+  bool silent = false;                          ///< nothing passes over its wire
   bool stranded = false;                        ///< nor by any other way
   std::uint32_t attempt = 0;                    ///< those up to here are over, of both ends
   std::uint32_t tried = 0;                      ///< the highest of this end
@@ -50,6 +62,13 @@ struct Peer {
 
   [[nodiscard]] bool linked() const { return socket.open(); }
 };
+
+/// The connections with the rank of `first`.
+template <typename Visit>
+void each_cable(Peer& first, const Visit& visit) {
+  visit(first);
+  for (const std::unique_ptr<Peer>& one : first.beside) visit(*one);
+}
 
 class TcpTransport final : public Transport {
  public:
@@ -80,7 +99,6 @@ class TcpTransport final : public Transport {
   std::vector<Host> gather(Bootstrap& bootstrap, const TransportOptions& options);
   void open(const std::vector<Host>& hosts, std::span<const Seat> peers);
   void meet_all(Bootstrap& bootstrap, const TransportOptions& options);
-  Peer& peer_at(Seat seat);
   [[nodiscard]] Entrance entrance_of(Seat seat) const;
   void dial(Peer& peer);
   void go_on(Peer& peer);
@@ -89,14 +107,23 @@ class TcpTransport final : public Transport {
   void link(Peer& peer, Socket socket, const Standing& there, Sealing sealing);
   const Pact& pact_with(Peer& peer) const;
   void keep_time();
-  /// Empty: of the door.
-  [[nodiscard]] Dial::Buffers buffers_for(std::optional<Seat> peer) const;
+  /// Null: of the door.
+  [[nodiscard]] Dial::Buffers buffers_for(const Peer* peer) const;
+
+  // beside.cpp
+  Peer& peer_at(Seat seat);
+  Peer* connection_for(Peer& first, const Hello& hello);
+  void dial_all(Peer& first);
+  void count_cables(Peer& first);
+  [[nodiscard]] std::optional<Flow> flow_to(Seat seat);
+  [[nodiscard]] std::vector<Route> routes_beside(const Peer& peer, const Entrance& there) const;
 
   // detour.cpp
   void follow_links();
   [[nodiscard]] bool is_elsewhere(const Peer& peer) const;
   void look_for_ways(Peer& peer);
   [[nodiscard]] Standing standing_with(const Peer& peer) const;
+  [[nodiscard]] Hello hello_of(const Peer& peer, const Entrance& there) const;
   [[nodiscard]] bool comes_again(const Peer& peer, const Hello& hello) const;
   void cut(Peer& peer, const std::string& why);
   void hang_up(Peer& peer, const std::string& why);
@@ -110,6 +137,7 @@ class TcpTransport final : public Transport {
   void write_to(Peer& peer);
   void read_from(Peer& peer);
   void want_to_write(Peer& peer);
+  void want_all_to_write(Peer& first);
   void want_to_read(Peer& peer);
   void on_events(std::span<const epoll_event> events);
   void on_event(std::uint64_t name, std::uint32_t what);
@@ -125,7 +153,7 @@ class TcpTransport final : public Transport {
   Deadline way_deadline_;  ///< longest silence of the way that it takes then
   LinkWatch links_;
   LinkRates rates_;
-  std::vector<Seat> gauged_;       ///< to which messages go over wires of their own
+  std::vector<Seat> gauged_;       ///< to which messages go over wires of their own, or some do
   std::uint32_t links_known_ = 0;  ///< LinkWatch::changes() that have been looked at
   Host here_;
   std::size_t neighbours_ = 0;
@@ -134,9 +162,10 @@ class TcpTransport final : public Transport {
   std::unique_ptr<Poller> poller_ = std::make_unique<Poller>();  ///< null once closed
   Socket door_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Peer>> peers_;  ///< that were met, by seat
+  std::vector<Peer*> connections_;                                  ///< of all these
   std::map<std::uint64_t, Guest> guests_;                           ///< by their events' names
   std::uint64_t next_guest_ = 0;
-  std::vector<Seat> dialling_, hung_up_;
+  std::vector<Peer*> dialling_, hung_up_;
   std::vector<Peer*> writing_, reading_, batch_;
   std::span<const epoll_event> told_;  ///< what the last sleep has brought
   bool wrote_ = false;                 ///< the last round has written: who waits sleeps next

@@ -25,13 +25,16 @@ using WordsCode = std::array<char, 16>;
 struct Hello {
   std::array<char, 8> magic{};
   std::uint32_t order = 0;  ///< one number, to see that both ends read numbers alike
-  std::uint32_t from = 0, to = 0, unused = 0;
+  std::uint32_t from = 0, to = 0;
+  /// Which of the cables between the two the connection is for, and how many there are.
+  std::uint16_t cable = 0, cables = 1;
   Standing standing;
   Secret knock{};
   Nonce nonce{};
   WordsCode code{};
 };
-Hello make_hello(Seat from, Seat to, const Secret& knock);
+Hello make_hello(Seat from, Seat to, const Secret& knock, std::uint16_t cable = 0,
+                 std::uint16_t cables = 1);
 
 /// What whoever opens says to a guest.
 struct Welcome {

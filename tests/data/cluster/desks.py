@@ -22,7 +22,7 @@ RATE, LATENCY = 5_000_000_000, 12_500_000
 
 
 def ports(me):
-    return [{"port": name, "state": "up", "address": f"fe80::{me + 1}:{i}", "mbits": mbits}
+    return [{"port": name, "state": "up", "address": f"fe80::{me + 1}:{i}", "mbits": mbits, "over": None}
             for i, (name, mbits) in enumerate((("tb0", None), ("tb1", None), ("lan", 1000)))]
 
 
