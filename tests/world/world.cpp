@@ -14,6 +14,8 @@
 #include <cstring>
 #include <functional>
 
+#include "tests/world/stacks.hpp"
+
 namespace multitree::runtime::world {
 namespace {
 
@@ -56,6 +58,7 @@ struct Fiber {
   std::function<void()> body;
   void* stack = nullptr;
   ucontext_t context{}, back{};
+  SeenStack seen, seen_back;  ///< as sanitizers see the two
   Exceptions exceptions;
   int error = 0;  ///< errno
   std::uint64_t turn = 0;
@@ -92,9 +95,11 @@ void World::push(Nanoseconds when, std::uint64_t fiber, std::function<void()> wh
 void World::enter(unsigned high, unsigned low) {
   const auto bits = std::uintptr_t{high} << 32 | low;
   Fiber& fiber = *reinterpret_cast<Fiber*>(bits);
+  fiber.seen.arrive_from(fiber.seen_back);
   fiber.body();
   fiber.ended = true;
   --current_world->left_;
+  fiber.seen.end_for(fiber.seen_back);
   ::swapcontext(&fiber.context, &fiber.back);
   std::abort();  // nobody comes back
 }
@@ -105,6 +110,7 @@ std::uint64_t World::start(std::uint32_t process, std::function<void()> body) {
   fiber->process = process;
   fiber->body = std::move(body);
   fiber->stack = take_stack();
+  fiber->seen.begin(fiber->stack, kStack);
   ::getcontext(&fiber->context);
   fiber->context.uc_stack.ss_sp = fiber->stack;
   fiber->context.uc_stack.ss_size = kStack;
@@ -131,13 +137,21 @@ void World::resume(Fiber& fiber) {
   fiber.awaits = false;
   std::swap(exceptions_of_thread(), fiber.exceptions);
   errno = fiber.error;
+  fiber.seen_back.begin_here();
+  fiber.seen_back.leave_for(fiber.seen);
   ::swapcontext(&fiber.back, &fiber.context);
+  fiber.seen_back.arrive_from(fiber.seen);
   fiber.error = errno;
   std::swap(exceptions_of_thread(), fiber.exceptions);
   running_ = nullptr;
 }
 
-void World::park() { ::swapcontext(&running_->context, &running_->back); }
+void World::park() {
+  Fiber& fiber = *running_;
+  fiber.seen.leave_for(fiber.seen_back);
+  ::swapcontext(&fiber.context, &fiber.back);
+  fiber.seen.arrive_from(fiber.seen_back);
+}
 
 bool World::run(Nanoseconds limit) {
   current_world = this;

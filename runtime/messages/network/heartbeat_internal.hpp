@@ -65,7 +65,8 @@ class Heartbeats {
   /// From here on links are watched; implies answer().
   void start();
 
-  /// From here on silent() tells of nothing: links may speak again. \pre before start()
+  /// From here on silent() tells of nothing: links may speak again. \pre before answer(), which
+  /// starts the thread that asks for this
   void follow() { following_ = true; }
   /// How often a link has fallen silent or spoken again, for as long as the deadline; from any
   /// thread, at the cost of one load.

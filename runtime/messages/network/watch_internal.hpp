@@ -43,7 +43,7 @@ class LinkWatch {
   void answer(AddressBook& book, std::span<const Seat> peers);
   /// Connections are made: from here on silence counts.
   void start();
-  /// Links that fall silent end nothing, and may speak again: is_silent(). \pre before start()
+  /// Links that fall silent end nothing, and may speak again: is_silent(). \pre before answer()
   void follow();
   /// How often that has changed; from any thread.
   [[nodiscard]] std::uint32_t changes() const;
