@@ -305,6 +305,9 @@ TEST(SeveralCables, RefusePartsOfNothing) {
   EXPECT_TRUE(refuses(1, part(0, 601, 400), true)) << "too long";
   EXPECT_TRUE(refuses(1, part(0, 600, 401), true)) << "beyond the end";
   EXPECT_TRUE(refuses(1, part(0, 0, 400), true)) << "empty";
+  EXPECT_TRUE(refuses(1, tcp::Header(tcp::Kind::Message, 1, 100), false)) << "not at the first";
+  EXPECT_TRUE(refuses(1, tcp::Header(tcp::Kind::Offer, 1, 100), false));
+  EXPECT_FALSE(refuses(0, tcp::Header(tcp::Kind::Message, 1, 100), false));
   tcp::Header more(tcp::Kind::Message, 1, 100);
   more.part = 101;
   EXPECT_TRUE(refuses(0, more, false));

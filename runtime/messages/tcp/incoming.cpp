@@ -184,7 +184,7 @@ bool Incoming::parse() {
 }
 
 bool Incoming::begin(const Header& header) {
-  if (header.bytes > kLongestMessage || !is_part_right(header)) return false;
+  if (header.bytes > kLongestMessage || !is_in_place(header)) return false;
   replies_.may_go_on(header.taken);
   switch (header.kind()) {
     case Kind::Message:
@@ -247,7 +247,6 @@ bool Incoming::begin_reading(const Message& message, const Header& header) {
 
 /// \pre the message is known, or was: parts of those that are not are not begun
 bool Incoming::begin_part(const Header& header) {
-  if (first_ == nullptr) return false;
   const auto found = first_->divided_.find(header.number());
   if (found == first_->divided_.end() || header.bytes == 0) return false;
   Divided& whole = found->second;
@@ -259,9 +258,12 @@ bool Incoming::begin_part(const Header& header) {
   return true;
 }
 
-/// Whether what follows is the message, or a part of one whose others have cables to come over.
-bool Incoming::is_part_right(const Header& header) const {
-  if (header.kind() == Kind::Part) return header.part <= kLongestMessage;
+/// Whether it may come over this cable, and what follows is the message, or a part of one whose
+/// others have cables to come over.
+bool Incoming::is_in_place(const Header& header) const {
+  const bool is_part = header.kind() == Kind::Part;
+  if (is_part != (first_ != nullptr) && header.kind() != Kind::Came) return false;
+  if (is_part) return header.part <= kLongestMessage;
   return header.part == header.bytes || (has_beside_ && header.part < header.bytes);
 }
 

@@ -91,7 +91,7 @@ class Incoming {
   /// As readv().
   [[nodiscard]] ssize_t get(int socket, std::span<const iovec> parts) const;
   bool parse();
-  [[nodiscard]] bool is_part_right(const Header& header) const;
+  [[nodiscard]] bool is_in_place(const Header& header) const;
   bool begin(const Header& header);
   bool begin_message(const Header& header);
   bool begin_given(const Header& header);
