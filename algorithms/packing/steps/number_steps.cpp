@@ -50,16 +50,70 @@ class Room {
   std::vector<LinkUse> links_, switches_;
 };
 
+/// Where a transfer stands among those of one step that its rank sends too: their canonical order.
+using OrderInStep = std::tuple<bool, std::uint32_t, Rank>;
+OrderInStep order_in_step(const Turn& turn, const TreePlan& tree, Rank peer) {
+  return {turn.arc >= tree.reductions, turn.chunk, peer};
+}
+
+/// What a rank sent, or received, last.
+struct Last {
+  std::uint32_t step = 0;
+  OrderInStep place;
+
+  /// The first step in which another comes after it.
+  [[nodiscard]] std::uint32_t next(const OrderInStep& other) const {
+    return step + (other < place ? 1 : 0);
+  }
+  /// The same of what is received: its mirror image is sent, the last first.
+  [[nodiscard]] std::uint32_t next_turned(const OrderInStep& other) const {
+    return step + (other > place ? 1 : 0);
+  }
+};
+
+/// By rank: what keeps its order.
+class RankOrders {
+ public:
+  RankOrders(std::uint32_t ranks, RankOrder order)
+      : order_(order), sent_(ranks), received_(ranks, {0, kLastOfAll}) {}
+
+  /// The first step for what a rank sends to another.
+  [[nodiscard]] std::uint32_t first(const TreeArc& arc, const OrderInStep& sent,
+                                    const OrderInStep& received) const {
+    const Last& from = sent_[index(arc.src)];
+    const Last& to = received_[index(arc.dst)];
+    switch (order_) {
+      case RankOrder::None:
+        return 0;
+      case RankOrder::OfSteps:
+        return std::max(from.step, to.step);
+      case RankOrder::WithinSteps:
+        return std::max(from.next(sent), to.next_turned(received));
+    }
+    return 0;
+  }
+  void take(const TreeArc& arc, const OrderInStep& sent, const OrderInStep& received,
+            std::uint32_t step) {
+    sent_[index(arc.src)] = {step, sent};
+    received_[index(arc.dst)] = {step, received};
+  }
+
+ private:
+  static constexpr OrderInStep kLastOfAll{true, ~std::uint32_t{0}, Rank{0}};
+
+  RankOrder order_;
+  std::vector<Last> sent_, received_;
+};
+
 /// The step of each turn.
 std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vector<Turn>& turns,
-                                       bool ranks_too) {
+                                       RankOrder order) {
   Room room(plan.topology);
   // First step in which a rank can send a chunk.
   std::vector<std::uint32_t> known(plan.chunking.chunks.size() * plan.packing.ranks, 0);
   // Its last reduction so far: where it came from. In one step lower ranks are summed first.
   std::vector<std::uint32_t> last(known.size(), 0);
-  // By rank: the step in which it sent and received last.
-  std::vector<std::uint32_t> sent(plan.packing.ranks, 0), received(sent);
+  RankOrders orders(plan.packing.ranks, order);
   std::vector<std::uint32_t> steps;
   steps.reserve(turns.size());
   for (const Turn& turn : turns) {
@@ -68,7 +122,8 @@ std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vecto
     std::uint32_t step = 0;
     for (const TreeArc& arc : group.arcs) {
       step = std::max(step, known[plan.value_index(turn.chunk, arc.src)]);
-      if (ranks_too) step = std::max({step, sent[index(arc.src)], received[index(arc.dst)]});
+      step = std::max(step, orders.first(arc, order_in_step(turn, tree, arc.dst),
+                                         order_in_step(turn, tree, arc.src)));
     }
     if (turn.arc < tree.reductions && tree.before[turn.arc] != kNoArc) {
       // Not before the last one, and in its step only from a higher rank.
@@ -82,8 +137,8 @@ std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vecto
       const std::size_t value = plan.value_index(turn.chunk, arc.dst);
       last[value] = index(arc.src);
       known[value] = std::max(known[value], step + 1);
-      sent[index(arc.src)] = step;
-      received[index(arc.dst)] = step;
+      orders.take(arc, order_in_step(turn, tree, arc.dst), order_in_step(turn, tree, arc.src),
+                  step);
     }
     steps.push_back(step);
   }
@@ -105,7 +160,7 @@ std::vector<std::uint32_t> by_step(const std::vector<std::uint32_t>& steps) {
 
 }  // namespace
 
-Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns, bool ranks_too) {
+Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns, RankOrder order) {
   Schedule schedule;
   schedule.collective = plan.packing.collective;
   schedule.root = plan.packing.root;
@@ -114,16 +169,16 @@ Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns, b
   schedule.chunks = plan.chunking.chunks;
   schedule.transfers.reserve(turns.size());
   schedule.routes.reserve(turns.size());
-  const std::vector<std::uint32_t> steps = least_steps(plan, turns, ranks_too);
-  const std::vector<std::uint32_t> order = by_step(steps);
+  const std::vector<std::uint32_t> steps = least_steps(plan, turns, order);
+  const std::vector<std::uint32_t> sorted = by_step(steps);
   // Of the turns of a step: their canonical order, and their arcs.
   using Place = std::tuple<bool, std::uint32_t, Rank, Rank, const ArcGroup*>;
   std::vector<Place> places;
-  for (std::size_t next = 0; next < order.size();) {
-    const std::uint32_t step = steps[order[next]];
+  for (std::size_t next = 0; next < sorted.size();) {
+    const std::uint32_t step = steps[sorted[next]];
     places.clear();
-    for (; next < order.size() && steps[order[next]] == step; ++next) {
-      const Turn& turn = turns[order[next]];
+    for (; next < sorted.size() && steps[sorted[next]] == step; ++next) {
+      const Turn& turn = turns[sorted[next]];
       const TreePlan& tree = plan.tree_of(turn.chunk);
       const ArcGroup& group = tree.arcs[turn.arc];
       const TreeArc& first = group.arcs.front();

@@ -319,8 +319,10 @@ class ListScheduler {
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options) {
   const PackingPlan plan = plan_packing(packing, topology, options);
-  const bool ranks_too = options.queues > 0 || options.costs.has_value();
-  return number_steps(plan, ListScheduler(plan, options.queues).run(), ranks_too);
+  const RankOrder order = options.costs        ? RankOrder::WithinSteps
+                          : options.queues > 0 ? RankOrder::OfSteps
+                                               : RankOrder::None;
+  return number_steps(plan, ListScheduler(plan, options.queues).run(), order);
 }
 
 }  // namespace multitree

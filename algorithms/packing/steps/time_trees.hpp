@@ -36,8 +36,8 @@ struct TimingOptions {
   std::uint32_t queues = 0;
   /// Instead of `lag`: data is passed on after the latency of its route and the time of a message,
   /// and a rank sends one message after the other. What it sends, and what it receives, has its
-  /// steps in that order, too, whichever links it takes: nothing urgent waits for what could have
-  /// gone as well.
+  /// steps in that order, too, whichever links it takes, also among those of one step: nothing
+  /// urgent waits for what could have gone as well.
   std::optional<MessageCosts> costs = std::nullopt;
 };
 

@@ -82,11 +82,17 @@ struct Turn {
   std::uint32_t chunk = 0, arc = 0;
 };
 
+/// Whether what a rank sends keeps its order, whichever links it takes, and, for the sake of the
+/// schedule's mirror image, what it receives.
+enum class RankOrder : std::uint8_t {
+  None,
+  OfSteps,     ///< nothing has an earlier step than what comes before it
+  WithinSteps  ///< also in one step, where canonical order says who goes first
+};
+
 /// The schedule that serves transfers in the order of `turns`, each link and each chunk: steps are
 /// the least possible ones that keep it. \pre no transfer comes before what it waits for.
-/// \param ranks_too also what a rank sends is in that order, whichever links it takes, and, for the
-/// sake of the schedule's mirror image, what it receives
 Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns,
-                      bool ranks_too = false);
+                      RankOrder order = RankOrder::None);
 
 }  // namespace multitree
