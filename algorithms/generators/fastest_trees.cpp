@@ -10,6 +10,8 @@
 namespace multitree {
 namespace {
 
+/// Times the least time: beyond that more is tried.
+constexpr double kWorthMore = 1.01;
 /// Chunks that may wait in the middle of a route: with fewer links idle more, with more chunks come
 /// later.
 constexpr std::array kQueues = {1U, 2U, 8U};
@@ -43,11 +45,14 @@ SharedSchedule time_in_pieces(const FastestSchedule& fastest, const TreesToTime&
 }
 
 /// Where all links are alike it seldom pays: what is urgent has its steps early anyway.
-void consider_messages(FastestSchedule& fastest, const TreesToTime& trees) {
+void consider_messages(FastestSchedule& fastest, const TreesToTime& trees, Time least) {
   if (fastest.message() == Time{} || has_equal_links(trees.topology)) return;
   TimingOptions timing = trees.timing;
-  timing.costs = MessageCosts{fastest.bytes(), fastest.message()};
-  fastest.consider(time_in_pieces(fastest, trees, trees.pipeline, timing));
+  for (const bool within_steps : {true, false}) {
+    timing.costs = MessageCosts{fastest.bytes(), fastest.message(), within_steps};
+    fastest.consider(time_in_pieces(fastest, trees, trees.pipeline, timing));
+    if (fastest.is_within(kWorthMore, least)) return;
+  }
 }
 
 void consider_queues(FastestSchedule& fastest, const TreesToTime& trees) {
@@ -82,14 +87,14 @@ void consider_plain_trees(FastestSchedule& fastest, const TreesToTime& trees) {
 }
 
 void consider_trees(FastestSchedule& fastest, const TreesToTime& trees) {
-  constexpr double kWorthMore = 1.01, kWorthPeriods = 1.05;
+  constexpr double kWorthPeriods = 1.05;
   // Turned around, a rank sends what it has received.
   const Time least = least_time(trees.packing, trees.topology, fastest.bytes(),
                                 trees.are_turned ? Time{} : fastest.message());
   if (fastest.is_within(1, least)) return;
   consider_plain_trees(fastest, trees);
   if (trees.packing.ranks == 1) return;
-  if (!fastest.is_within(kWorthMore, least)) consider_messages(fastest, trees);
+  if (!fastest.is_within(kWorthMore, least)) consider_messages(fastest, trees, least);
   if (!fastest.is_within(kWorthMore, least)) consider_queues(fastest, trees);
   if (trees.are_rivals) return;
   if (!fastest.is_within(kWorthPeriods, least)) consider_periods(fastest, trees);
@@ -97,8 +102,8 @@ void consider_trees(FastestSchedule& fastest, const TreesToTime& trees) {
 
 void consider_fewer_trees(FastestSchedule& fastest, Time least,
                           const std::function<void(std::uint32_t)>& consider) {
-  constexpr double kWorthMore = 1.03;
-  if (fastest.message() == Time{} || fastest.is_within(kWorthMore, least)) return;
+  constexpr double kWorthFewer = 1.03;
+  if (fastest.message() == Time{} || fastest.is_within(kWorthFewer, least)) return;
   int worse = 0;
   for (const std::uint32_t trees : {2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U}) {
     const Time before = fastest.time();

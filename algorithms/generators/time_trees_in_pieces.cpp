@@ -92,7 +92,8 @@ class PiecesSearch {
 
 std::string name_of(const std::optional<MessageCosts>& costs) {
   if (!costs) return "";
-  return fmt::format(", {} bytes, message {} ps", costs->bytes, costs->message.picoseconds);
+  return fmt::format(", {} bytes, message {} ps{}", costs->bytes, costs->message.picoseconds,
+                     costs->within_steps ? ", within steps" : "");
 }
 
 }  // namespace

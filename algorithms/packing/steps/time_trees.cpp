@@ -314,15 +314,17 @@ class ListScheduler {
   std::vector<Gate> touched_;
 };
 
+RankOrder order_of(const TimingOptions& options) {
+  if (options.costs && options.costs->within_steps) return RankOrder::WithinSteps;
+  return options.costs || options.queues > 0 ? RankOrder::OfSteps : RankOrder::None;
+}
+
 }  // namespace
 
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options) {
   const PackingPlan plan = plan_packing(packing, topology, options);
-  const RankOrder order = options.costs        ? RankOrder::WithinSteps
-                          : options.queues > 0 ? RankOrder::OfSteps
-                                               : RankOrder::None;
-  return number_steps(plan, ListScheduler(plan, options.queues).run(), order);
+  return number_steps(plan, ListScheduler(plan, options.queues).run(), order_of(options));
 }
 
 }  // namespace multitree

@@ -16,6 +16,8 @@ namespace multitree {
 struct MessageCosts {
   std::uint64_t bytes = 0;  ///< of the buffer, >= 1
   Time message;             ///< that each keeps its sender busy
+  /// What a rank sends keeps its order within a step, too, which takes more steps.
+  bool within_steps = true;
 };
 
 struct TimingOptions {
@@ -36,8 +38,8 @@ struct TimingOptions {
   std::uint32_t queues = 0;
   /// Instead of `lag`: data is passed on after the latency of its route and the time of a message,
   /// and a rank sends one message after the other. What it sends, and what it receives, has its
-  /// steps in that order, too, whichever links it takes, also among those of one step: nothing
-  /// urgent waits for what could have gone as well.
+  /// steps in that order, too, whichever links it takes: nothing urgent waits for what could have
+  /// gone as well.
   std::optional<MessageCosts> costs = std::nullopt;
 };
 
