@@ -3,6 +3,8 @@
 /// All jobs of a process, and the threads that use them.
 #include "runtime/job/attendance_internal.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -27,6 +29,10 @@ struct Jobs {
 /// Never destroyed: communicators may outlive statics.
 Jobs& jobs() {
   static Jobs& all = *new Jobs;
+  // Another thread may be looking at them when a process forks, and is not there in the child.
+  static const int registered = ::pthread_atfork(
+      [] { all.mutex.lock(); }, [] { all.mutex.unlock(); }, [] { all.mutex.unlock(); });
+  static_cast<void>(registered);
   return all;
 }
 
