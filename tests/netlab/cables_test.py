@@ -17,7 +17,7 @@ from discover_test import BARE, Desks, kinds_of, without_ipv6
 from lab_test import DEADLINE, SKIPPED, Netlab, Up, can_emulate, expect
 
 NETWORK = "ring:2?parallel=2"
-BYTES = 8 << 20
+BYTES = 2 << 20
 
 
 def all_reduce(desks, file):
@@ -37,7 +37,7 @@ def all_reduce(desks, file):
 
 
 def with_one_cable(file):
-    """The same desks as if they had the first cable alone, which is the fastest."""
+    """The same desks as if they had one cable alone, the fastest: of equal ones it may be either."""
     with open(file, encoding="utf-8") as text:
         cluster = json.load(text)
     del cluster["cables"][1:]
@@ -59,7 +59,7 @@ def shares(netlab, rates, kinds):
             link = json.load(text)["topology"]["links"][0]["bandwidth"]
         expect(link.endswith("MB/s") and 0.8 < float(link[:-4]) * 8 / sum(rates) < 1.05, f"{link} of {rates} Mbit/s")
         alone, bits, sent = all_reduce(desks, with_one_cable(file))
-        expect(sent[1] < 64 << 10, f"a cable that the file has not: {sent}")
+        expect(min(sent) < 64 << 10, f"a cable that the file has not: {sent}")
         together, same, sent = all_reduce(desks, file)
         expect(same == bits, "results differ from those over one cable")
         share = sent[1] / sum(sent)

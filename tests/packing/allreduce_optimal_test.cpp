@@ -63,7 +63,7 @@ TEST(AllreduceOptimal, PieceSaysHowLargeThePiecesAre) {
       SCOPED_TRACE(fmt::format("{} on {}", algorithm, spec));
       const Topology topology = make_topology(spec);
       const auto chunks = [&](const char* size, const char* rest) {
-        const Schedule schedule =
+        Schedule schedule =
             make_schedule(fmt::format("{}?piece=64KiB&size={}{}", algorithm, size, rest), topology);
         EXPECT_TRUE(verify(schedule, topology).ok());
         return schedule;

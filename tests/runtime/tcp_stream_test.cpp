@@ -21,9 +21,7 @@
 namespace multitree::runtime::test {
 namespace {
 
-using tcp::Incoming;
 using tcp::Moved;
-using tcp::Outgoing;
 
 /// Everything that is written to send these messages, as bytes.
 std::string stream_of(const std::vector<std::string>& messages) {
