@@ -180,6 +180,8 @@ class Fastest : private FastestSchedule {
     multitree::consider_trees(*this, trees_to_time(*packing, topology_, options));
   }
   void consider_fewer_trees(OptimalOptions options) {
+    constexpr double kWorthTrying = 0.03;
+    if (message() == Time{} || share_of_messages() < kWorthTrying) return;
     const SharedPacking packing = pack_all_reduce(topology_, options);
     const Time least = least_time(*packing, topology_, bytes(), Time{});
     multitree::consider_fewer_trees(*this, least, [&](std::uint32_t trees) {

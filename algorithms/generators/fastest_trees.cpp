@@ -44,14 +44,16 @@ SharedSchedule time_in_pieces(const FastestSchedule& fastest, const TreesToTime&
                               fastest.message(), trees.keep);
 }
 
-/// Where all links are alike it seldom pays: what is urgent has its steps early anyway.
-void consider_messages(FastestSchedule& fastest, const TreesToTime& trees, Time least) {
+/// Where all links are alike it seldom pays: what is urgent has its steps early anyway. If an order
+/// within steps is of no use, steps in order may be.
+void consider_messages(FastestSchedule& fastest, const TreesToTime& trees) {
   if (fastest.message() == Time{} || has_equal_links(trees.topology)) return;
   TimingOptions timing = trees.timing;
   for (const bool within_steps : {true, false}) {
+    const Time before = fastest.time();
     timing.costs = MessageCosts{fastest.bytes(), fastest.message(), within_steps};
     fastest.consider(time_in_pieces(fastest, trees, trees.pipeline, timing));
-    if (fastest.is_within(kWorthMore, least)) return;
+    if (fastest.time() < before || trees.are_rivals) return;
   }
 }
 
@@ -94,7 +96,7 @@ void consider_trees(FastestSchedule& fastest, const TreesToTime& trees) {
   if (fastest.is_within(1, least)) return;
   consider_plain_trees(fastest, trees);
   if (trees.packing.ranks == 1) return;
-  if (!fastest.is_within(kWorthMore, least)) consider_messages(fastest, trees, least);
+  if (!fastest.is_within(kWorthMore, least)) consider_messages(fastest, trees);
   if (!fastest.is_within(kWorthMore, least)) consider_queues(fastest, trees);
   if (trees.are_rivals) return;
   if (!fastest.is_within(kWorthPeriods, least)) consider_periods(fastest, trees);

@@ -30,6 +30,10 @@ class FastestSchedule {
   [[nodiscard]] bool is_within(double factor, Time least) const {
     return best_ && time_.seconds() <= factor * least.seconds();
   }
+  /// What messages cost it beside bytes and latencies, as a share of that; \pre there is one
+  [[nodiscard]] double share_of_messages() const {
+    return time_.seconds() / best_->time(bytes_, Time{}).seconds() - 1;
+  }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] Time message() const { return message_; }
 
@@ -50,7 +54,7 @@ struct TreesToTime {
   std::uint32_t segments = 0;  ///< 0: as many as are worth it
   TimingOptions timing;        ///< `segments`, `queues` and `costs` do not count
   Keep keep;
-  bool are_rivals = false;  ///< of others, for which periods were looked for, which takes long
+  bool are_rivals = false;  ///< of others, for which all was tried: not what takes long
   bool are_turned = false;  ///< `keep` makes reductions of what gathers
 };
 
