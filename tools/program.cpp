@@ -55,6 +55,11 @@ std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error)
     for (const std::string& word : command.remaining()) {
       if (word.starts_with("--")) return unknown_flag(command, word.substr(0, word.find('=')));
     }
+    const CLI::Option* topology = command.get_option_no_throw("--topology");
+    const std::string word = command.remaining().empty() ? "" : command.remaining().front();
+    if (topology != nullptr && topology->count() == 0 && !word.empty() && word.front() != '-') {
+      return fmt::format("expected a flag, got '{}'; a network is named by --topology", word);
+    }
   }
   return error.what();
 }

@@ -18,12 +18,6 @@
 namespace multitree {
 namespace {
 
-/// Editors of other systems put a byte order mark before a text.
-std::string_view without_mark(std::string_view text) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
-  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
-}
-
 Topology parse_dot(std::string_view text, const std::string& file) {
   return parse_topology_dot(text, file);
 }
@@ -77,10 +71,7 @@ Topology load_topology(const std::string& spec_or_file) {
   const std::filesystem::path path(spec_or_file);
   const auto format =
       std::ranges::find(kFormats, path.extension().string(), &TopologyFormat::extension);
-  if (format != kFormats.end()) {
-    const std::string text = read_file(spec_or_file);
-    return format->parse(without_mark(text), spec_or_file);
-  }
+  if (format != kFormats.end()) return format->parse(read_text_file(spec_or_file), spec_or_file);
   const auto is_family = [&](const TopologyFamily& family) { return family.name == spec_or_file; };
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored) ||
