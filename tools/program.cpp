@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -56,8 +57,11 @@ std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error)
       if (word.starts_with("--")) return unknown_flag(command, word.substr(0, word.find('=')));
     }
     const CLI::Option* topology = command.get_option_no_throw("--topology");
+    const bool takes_words = std::ranges::any_of(
+        command.get_options(), [](const CLI::Option* one) { return one->get_positional(); });
     const std::string word = command.remaining().empty() ? "" : command.remaining().front();
-    if (topology != nullptr && topology->count() == 0 && !word.empty() && word.front() != '-') {
+    const bool is_word = !word.empty() && word.front() != '-';
+    if (topology != nullptr && topology->count() == 0 && !takes_words && is_word) {
       return fmt::format("expected a flag, got '{}'; a network is named by --topology", word);
     }
   }

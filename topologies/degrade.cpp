@@ -193,7 +193,7 @@ Bandwidth slowed(Bandwidth bandwidth, std::string_view text) {
       *whole > 1 || *whole * kScale + *digits > kScale || *whole + *digits == 0) {
     fail_change(fmt::format(
         "expected a fraction above 0 and up to 1 of at most 9 decimals, or a bandwidth, got '{}'; "
-        "what is to be faster has parallel links (A-B:2)",
+        "use 'parallel' (A-B:2) for more",
         text));
   }
   const auto wide = static_cast<unsigned __int128>(bandwidth.bytes_per_second) *
@@ -225,7 +225,7 @@ void slow_links(Draft& draft, const Finder& finder, std::string_view item) {
   }
   if (is_bandwidth(value) && parse_bandwidth(value) > most) {
     fail_change(fmt::format("{}: expected at most {}, which the fastest of these links has, got "
-                            "'{}'; what is to be faster has parallel links (A-B:2)",
+                            "'{}'; use 'parallel' (A-B:2) for more",
                             subject, to_string(most), value));
   }
 }
