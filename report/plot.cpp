@@ -126,9 +126,8 @@ Image image_of(std::string_view path) {
 void check_image_name(std::string_view flag, std::string_view path) {
   const bool vectors = path == "-" || path.ends_with(".svg") || path.ends_with(".SVG");
   if (vectors || image_of(path) == Image::Png) return;
-  throw Error(
-      ErrorCode::InvalidArgument,
-      fmt::format("{}: expected a name that ends with .svg or .png, got '{}'", flag, path));
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("{}: expected a name that ends with .svg or .png, got '{}'", flag, path));
 }
 
 std::string to_svg(const Plot& plot) { return to_image(plot, Image::Svg); }

@@ -224,9 +224,10 @@ void slow_links(Draft& draft, const Finder& finder, std::string_view item) {
     bandwidth = slowed(bandwidth, value);
   }
   if (is_bandwidth(value) && parse_bandwidth(value) > most) {
-    fail_change(fmt::format("{}: expected at most {}, which the fastest of these links has, got "
-                            "'{}'; use 'parallel' (A-B:2) for more",
-                            subject, to_string(most), value));
+    fail_change(
+        fmt::format("{}: expected at most {}, which the fastest of these links has, got "
+                    "'{}'; use 'parallel' (A-B:2) for more",
+                    subject, to_string(most), value));
   }
 }
 

@@ -61,9 +61,10 @@ Library load() {
       const bool nowhere = place == kLibrary && error.starts_with(kLibrary);
       if (nowhere && !library.why.empty()) continue;
       library.why += library.why.empty() ? "" : "; ";
-      library.why += nowhere ? fmt::format("{} lies neither beside the program nor in ../lib, and "
-                                           "the loader does not find it; {} may name it",
-                                           kLibrary, kNamed)
+      library.why += nowhere ? fmt::format(
+                                   "{} lies neither beside the program nor in ../lib, and "
+                                   "the loader does not find it; {} may name it",
+                                   kLibrary, kNamed)
                              : error;
       continue;
     }

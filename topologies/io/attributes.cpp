@@ -151,8 +151,8 @@ void UnreadWeights::look_at(const EdgeAttributes& edge) {
 void UnreadWeights::note(Bandwidth taken, const std::string& file) const {
   if (unread_ == 0) return;
   Notes::add(fmt::format(
-      "{}: {} of {} edges have a 'weight', which is not read, and no 'bandwidth': {} is taken", file,
-      unread_, edges_, to_string(taken)));
+      "{}: {} of {} edges have a 'weight', which is not read, and no 'bandwidth': {} is taken",
+      file, unread_, edges_, to_string(taken)));
 }
 
 std::string name_of_file(const std::string& file) {

@@ -37,8 +37,8 @@ RawNode to_raw_node(NodeAttributes attributes);
 Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
              const LinkDefaults& defaults);
 
-/// Edges whose `weight` may have been meant as their bandwidth; as it may be anything else, it is no
-/// error.
+/// Edges whose `weight` may have been meant as their bandwidth; as it may be anything else, it is
+/// no error.
 class UnreadWeights {
  public:
   void look_at(const EdgeAttributes& edge);
