@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "runtime/host/inbox_internal.hpp"
+#include "runtime/host/lending_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -27,10 +28,9 @@ constexpr std::uint64_t kMostOnACard = 32 * 1024;
 /// Inputs that are under way at a time, of all ranks: what caches hold.
 constexpr std::uint64_t kAreasOfAll = std::uint64_t{2} << 20;
 
-/// Inputs of all ranks that they read in each other's memory. Copies by the kernel need no second
-/// one and no waiting between pieces, but look up every page; measured, two ranks: 64 KiB
-/// all-gather 4.2 us, by areas 8.9; 1 MiB 61, 87; 16 MiB all-reduce 4.8 ms, 3.5. With more ranks
-/// than processors nobody works meanwhile, and areas are faster.
+/// Inputs of all ranks that they read in each other's memory, where that is faster for small ones
+/// (lending.cpp). Measured there, two ranks: 64 KiB all-gather 4.2 us, by areas 8.9; 1 MiB 61, 87;
+/// 16 MiB all-reduce 4.8 ms, 3.5.
 constexpr std::uint64_t kLentBytes = std::uint64_t{12} << 20;
 
 /// Whether ranks may read and write each other's memory.
@@ -39,21 +39,30 @@ bool allows_peer_memory() {
   return setting == nullptr || std::string_view(setting) != "0";
 }
 
-/// Whether they are to in collectives: where each can have a processor, unless
-/// MULTITREE_PEER_MEMORY says otherwise. Online processors, which are the same for all processes of
-/// a host, whichever they may run on.
-bool wants_peer_memory(std::uint32_t ranks) {
+/// Whether MULTITREE_PEER_MEMORY says that they do in collectives.
+bool demands_peer_memory() {
   const char* const setting = std::getenv("MULTITREE_PEER_MEMORY");
-  if (setting != nullptr && std::string_view(setting) == "1") return true;
+  return setting != nullptr && std::string_view(setting) == "1";
+}
+
+/// Whether every rank can have a processor: else nobody works while the kernel copies, and areas
+/// are faster. Online processors, which are the same for all processes of a host, whichever they
+/// may run on.
+bool have_processors(std::uint32_t ranks) {
   return ranks <= std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
 }
 
 /// Between what a rank says of its host, of its memory, and of what rank 0 has made for all.
 constexpr char kSeparator = '|';
 
-/// What a rank says after it has tried: first whether it reaches its peers' memory, and wants to in
-/// collectives; or that there is nothing to reach.
-constexpr char kLends = '+', kReaches = '~', kReachesNot = '-', kElsewhere = '?';
+/// What a rank says after it has tried: first whether it reaches its peers' memory, and lends in
+/// collectives, in any case or if it is faster; or that there is nothing to reach.
+constexpr char kLends = '+', kTries = '*', kReaches = '~', kReachesNot = '-', kElsewhere = '?';
+
+char lending_of(std::uint32_t ranks) {
+  if (demands_peer_memory()) return kLends;
+  return have_processors(ranks) ? kTries : kReaches;
+}
 
 /// The first that complained, and of what; empty if none did.
 std::string first_complaint(const Gathered& answers, std::size_t from = 0) {
@@ -81,7 +90,8 @@ std::vector<std::string> split(const std::string& text) {
 struct Meeting {
   std::shared_ptr<Mapping> arena;  ///< memory of rank 0 that all have mapped; null: as join()
   bool reach = false;              ///< they read and write each other's own memory,
-  bool lend = false;               ///< also in collectives
+  bool lend = false;               ///< also in collectives,
+  bool try_it = false;             ///< if that is faster
 };
 
 using Neighbours = std::array<Seat, 2>;
@@ -160,8 +170,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   }
   char word = kElsewhere;
   if (here) {
-    const char lends = wants_peer_memory(bootstrap.size()) ? kLends : kReaches;
-    word = reaches_neighbours(*book, neighbours) ? lends : kReachesNot;
+    word = reaches_neighbours(*book, neighbours) ? lending_of(bootstrap.size()) : kReachesNot;
   }
   const Gathered answers = bootstrap.all_gather(word + complaint, deadline);
   // All see the same answers and come to the same end.
@@ -178,8 +187,9 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
       return either.find(answer.front()) != std::string_view::npos;
     });
   };
-  meeting.reach = all_say("+~");
-  meeting.lend = all_say("+");
+  meeting.reach = all_say("+*~");
+  meeting.lend = all_say("+*");
+  meeting.try_it = !all_say("+");
   return meeting;
 }
 
@@ -208,7 +218,8 @@ std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std:
   if (meeting.arena == nullptr) return nullptr;
   std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.seat(), size));
   if (meeting.reach) group->peers_.emplace(group->processes());
-  group->lends_ = meeting.lend;
+  group->lends_ =
+      meeting.lend && (!meeting.try_it || is_lending_faster(*group, bootstrap, deadline));
   return group;
 }
 
