@@ -137,7 +137,8 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
                      group_.result(me(), group_.published() + 1) + part);
     }
     // The area stays in the caches, a large vector does not and is not fetched first.
-    const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs || outputs.empty();
+    const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs || outputs.empty() ||
+                       (copies_to_areas() && !receives(me()));
     std::byte* const sum = apart ? block(n) : outputs.front();
     reduce(sum, inputs, count, call_.type, call_.op, call_.function());
     finish_reduction(sum, count, call_.type, call_.op, n);
