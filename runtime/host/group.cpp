@@ -253,6 +253,8 @@ std::byte* Group::next_vector(std::uint64_t bytes) {
     last_slip_ = free_slip();
     free_at_[last_slip_] = next + 1;
     card(self_, next).near[0] = static_cast<std::byte>(last_slip_);
+  } else if (bytes > sizeof(Card::near)) {
+    claim(margin(self_, next + 1));
   }
   return vector(self_, next, bytes);
 }
