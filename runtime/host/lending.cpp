@@ -51,9 +51,8 @@ class Trial {
         std::memcpy(group_.input(group_.self(), group_.published() + 1), own_.data(), own_.size());
       });
       show(own_.data());
-      const Clock::duration out = time_of([&] {
-        std::memcpy(got_.data(), group_.input(from_, group_.published()), got_.size());
-      });
+      const Clock::duration out = time_of(
+          [&] { std::memcpy(got_.data(), group_.input(from_, group_.published()), got_.size()); });
       const auto address = seen<std::uint64_t>(from_);
       const Clock::duration read =
           time_of([&] { group_.peers().read(from_, got_.data(), address, got_.size()); });
