@@ -4,10 +4,12 @@
 #include "runtime/host/group_internal.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <functional>
 #include <string_view>
@@ -45,24 +47,12 @@ bool demands_peer_memory() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
-/// Whether every rank can have a processor: else nobody works while the kernel copies, and areas
-/// are faster. Online processors, which are the same for all processes of a host, whichever they
-/// may run on.
-bool have_processors(std::uint32_t ranks) {
-  return ranks <= std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
-}
-
 /// Between what a rank says of its host, of its memory, and of what rank 0 has made for all.
 constexpr char kSeparator = '|';
 
 /// What a rank says after it has tried: first whether it reaches its peers' memory, and lends in
-/// collectives, in any case or if it is faster; or that there is nothing to reach.
-constexpr char kLends = '+', kTries = '*', kReaches = '~', kReachesNot = '-', kElsewhere = '?';
-
-char lending_of(std::uint32_t ranks) {
-  if (demands_peer_memory()) return kLends;
-  return have_processors(ranks) ? kTries : kReaches;
-}
+/// collectives in any case; or that there is nothing to reach.
+constexpr char kLends = '+', kReaches = '~', kReachesNot = '-', kElsewhere = '?';
 
 /// The first that complained, and of what; empty if none did.
 std::string first_complaint(const Gathered& answers, std::size_t from = 0) {
@@ -90,8 +80,8 @@ std::vector<std::string> split(const std::string& text) {
 struct Meeting {
   std::shared_ptr<Mapping> arena;  ///< memory of rank 0 that all have mapped; null: as join()
   bool reach = false;              ///< they read and write each other's own memory,
-  bool lend = false;               ///< also in collectives,
-  bool try_it = false;             ///< if that is faster
+  bool lend = false;               ///< also in collectives, whatever is faster
+  std::uint32_t processors = 0;    ///< that any of them may run on
 };
 
 using Neighbours = std::array<Seat, 2>;
@@ -132,8 +122,21 @@ std::string reserve_own(Mapping& arena, Seat self, std::uint32_t size) {
   return "";
 }
 
+/// Adds those that this rank may run on: where each is bound to its own, all together have enough.
+void note_processors(Roll& roll) {
+  constexpr std::uint32_t kBits = 64, kMost = kBits * std::tuple_size_v<decltype(roll.processors)>;
+  static_assert(kMost == CPU_SETSIZE);
+  cpu_set_t allowed;
+  const bool known = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const std::uint32_t all = std::min(std::max(1U, std::thread::hardware_concurrency()), kMost);
+  for (std::uint32_t i = 0; i < kMost; ++i) {
+    const bool mine = known ? CPU_ISSET(i, &allowed) : i < all;
+    if (mine) roll.processors[i / kBits].fetch_or(std::uint64_t{1} << i % kBits);
+  }
+}
+
 /// Collective. Each rank compares itself with rank 0, and looks at its neighbours: nobody looks at
-/// everybody's description. Behind `bytes` of the arena are the processes, by seat.
+/// everybody's description. Behind `bytes` of the arena is the roll.
 Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::string& why_not) {
   const bool first_seat = bootstrap.seat() == Seat{0};
   const std::string host = host_identity();
@@ -142,9 +145,9 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   std::string mine = PeerMemory::describe() + kSeparator;
   if (first_seat) {
     try {
-      const std::size_t processes = sizeof(std::atomic<pid_t>) * bootstrap.size();
-      meeting.arena = Mapping::create_unreserved(bytes + processes);
-      meeting.arena->reserve(bytes, processes);
+      const std::size_t roll = sizeof(Roll) + sizeof(std::atomic<pid_t>) * bootstrap.size();
+      meeting.arena = Mapping::create_unreserved(bytes + roll);
+      meeting.arena->reserve(bytes, roll);
       mine += host + kSeparator + meeting.arena->describe();
     } catch (const Error& error) {
       mine += host + kSeparator;
@@ -165,12 +168,14 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   }
   if (meeting.arena != nullptr) {
     if (bytes != 0) complaint = reserve_own(*meeting.arena, bootstrap.seat(), bootstrap.size());
-    auto* const processes = reinterpret_cast<std::atomic<pid_t>*>(meeting.arena->data() + bytes);
-    processes[index(bootstrap.seat())] = ::getpid();
+    Roll& roll = *reinterpret_cast<Roll*>(meeting.arena->data() + bytes);
+    roll.processes()[index(bootstrap.seat())] = ::getpid();
+    note_processors(roll);
   }
   char word = kElsewhere;
   if (here) {
-    word = reaches_neighbours(*book, neighbours) ? lending_of(bootstrap.size()) : kReachesNot;
+    const char reaches = demands_peer_memory() ? kLends : kReaches;
+    word = reaches_neighbours(*book, neighbours) ? reaches : kReachesNot;
   }
   const Gathered answers = bootstrap.all_gather(word + complaint, deadline);
   // All see the same answers and come to the same end.
@@ -187,9 +192,12 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
       return either.find(answer.front()) != std::string_view::npos;
     });
   };
-  meeting.reach = all_say("+*~");
-  meeting.lend = all_say("+*");
-  meeting.try_it = !all_say("+");
+  meeting.reach = all_say("+~");
+  meeting.lend = all_say("+");
+  const Roll& roll = *reinterpret_cast<const Roll*>(meeting.arena->data() + bytes);
+  for (const auto& word_of : roll.processors) {
+    meeting.processors += static_cast<std::uint32_t>(std::popcount(word_of.load()));
+  }
   return meeting;
 }
 
@@ -201,11 +209,13 @@ std::uint64_t piece_bytes(std::uint32_t ranks) {
   return std::clamp<std::uint64_t>(kAreasOfAll / ranks, 64 * 1024, 1024 * 1024) / 4096 * 4096;
 }
 
-Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size)
+Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size,
+             std::uint32_t processors)
     : arena_(std::move(arena)),
       self_(self),
       size_(size),
-      patience_(size > std::thread::hardware_concurrency()),
+      processors_(processors),
+      patience_(size > processors),
       card_room_(card_bytes(size)),
       slip_bytes_(whole_lines(card_bytes(size))),
       desk_bytes_(desk_bytes(size)),
@@ -216,10 +226,13 @@ std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std:
   Meeting meeting =
       meet(bootstrap, (desk_bytes(size) + 4 * piece_bytes(size)) * size, deadline, why_not);
   if (meeting.arena == nullptr) return nullptr;
-  std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.seat(), size));
-  if (meeting.reach) group->peers_.emplace(group->processes());
-  group->lends_ =
-      meeting.lend && (!meeting.try_it || is_lending_faster(*group, bootstrap, deadline));
+  std::unique_ptr<Group> group(
+      new Group(std::move(meeting.arena), bootstrap.seat(), size, meeting.processors));
+  if (!meeting.reach) return group;
+  group->peers_.emplace(group->processes());
+  // Where not every rank can have a processor nobody works while the kernel copies.
+  group->lends_ = meeting.lend ||
+                  (size <= meeting.processors && is_lending_faster(*group, bootstrap, deadline));
   return group;
 }
 

@@ -5,8 +5,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -44,6 +46,26 @@ std::vector<bool> answers(std::uint32_t ranks, const char* setting) {
   });
   ::unsetenv("MULTITREE_PEER_MEMORY");
   return {lends.begin(), lends.end()};
+}
+
+TEST(Lending, RanksOnProcessorsOfTheirOwnHaveThemTogether) {
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    EXPECT_EQ(join(*bootstrap)->processors(), static_cast<std::uint32_t>(CPU_COUNT(&allowed)));
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    std::uint32_t seen = 0;
+    for (int i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &allowed) &&
+          seen++ == index(bootstrap->seat()) % static_cast<std::uint32_t>(CPU_COUNT(&allowed))) {
+        CPU_SET(i, &one);
+      }
+    }
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);  // of this thread
+    EXPECT_EQ(join(*bootstrap)->processors(),
+              static_cast<std::uint32_t>(std::min(3, CPU_COUNT(&allowed))));
+  });
 }
 
 TEST(Lending, IsWhatTheVariableSays) {
