@@ -135,6 +135,21 @@ void note_processors(Roll& roll) {
   }
 }
 
+/// What follows from what all have said, and from the roll behind `bytes` of the arena.
+void conclude(Meeting& meeting, const Gathered& answers, std::size_t bytes) {
+  const auto all_say = [&](std::string_view either) {
+    return std::ranges::all_of(answers, [&](const std::string& answer) {
+      return either.find(answer.front()) != std::string_view::npos;
+    });
+  };
+  meeting.reach = all_say("+~");
+  meeting.lend = all_say("+");
+  const Roll& roll = *reinterpret_cast<const Roll*>(meeting.arena->data() + bytes);
+  for (const auto& word : roll.processors) {
+    meeting.processors += static_cast<std::uint32_t>(std::popcount(word.load()));
+  }
+}
+
 /// Collective. Each rank compares itself with rank 0, and looks at its neighbours: nobody looks at
 /// everybody's description. Behind `bytes` of the arena is the roll.
 Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::string& why_not) {
@@ -187,17 +202,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   why_not = first_complaint(answers, 1);
   if (!why_not.empty()) return {};
   meeting.arena->close_door();
-  const auto all_say = [&](std::string_view either) {
-    return std::ranges::all_of(answers, [&](const std::string& answer) {
-      return either.find(answer.front()) != std::string_view::npos;
-    });
-  };
-  meeting.reach = all_say("+~");
-  meeting.lend = all_say("+");
-  const Roll& roll = *reinterpret_cast<const Roll*>(meeting.arena->data() + bytes);
-  for (const auto& word_of : roll.processors) {
-    meeting.processors += static_cast<std::uint32_t>(std::popcount(word_of.load()));
-  }
+  conclude(meeting, answers, bytes);
   return meeting;
 }
 
