@@ -60,8 +60,7 @@ std::string simulation_line(const SimulatedRow& row) {
   // The time of what was not completed is no speed.
   return fmt::format("{:>12} {:<24} {:>12} {:>12.3f} {:>9.3f} {:>9.3f} {:>7} {:>7} {:>6}\n",
                      row.bytes, row.algorithm, r.cycles, r.seconds() * 1e6, row.algbw(),
-                     row.busbw(),
-                     r.errors.empty() ? fmt::format("{:.3f}", row.of_bound()) : "-",
+                     row.busbw(), r.errors.empty() ? fmt::format("{:.3f}", row.of_bound()) : "-",
                      has_links ? fmt::format("{:.3f}", static_cast<double>(r.busiest_link_flits) /
                                                            static_cast<double>(r.cycles))
                                : "-",

@@ -97,9 +97,8 @@ void warn_of_port(const End& end, const Cable& cable, const NamedCluster& named)
     if (other.node != end.node) others.insert(other.node);
   }
   logger().warn(
-      "{}: port {}, which has a cable in {}, has no address fe80:: (no carrier?): messages to {} "
-      "go "
-      "over other cables or networks",
+      "{}: port {}, which has a cable in {}, has no address fe80:: (no carrier?): "
+      "messages to {} go over other cables or networks",
       end.node, end.port, named.words(), fmt::join(others, ", "));
 }
 
