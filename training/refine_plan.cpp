@@ -46,8 +46,18 @@ constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 22;
 constexpr std::uint64_t kSmallModel = 8 << 20, kPartOfSmallModel = 1 << 20;
 /// On networks without switches whole layers of theirs overlap in these pieces.
 constexpr std::array<std::uint64_t, 2> kSmallPieces{4 << 10, 512};
-/// Or over short trees in these, where the largest layer has so many of them.
-constexpr std::array<std::uint64_t, 5> kShortPieces{128, 256, 512, 1 << 10, 2 << 10};
+/// Or over short trees, layers whole or in parts, in these pieces, where the largest transfer has
+/// so many of them.
+struct ShortPieces {
+  std::uint64_t part, piece;
+};
+constexpr std::array<ShortPieces, 7> kShortPieces{{{kSmallModel, 128},
+                                                   {kSmallModel, 256},
+                                                   {kSmallModel, 512},
+                                                   {kSmallModel, 1024},
+                                                   {kSmallModel, 1536},
+                                                   {kSmallModel, 2048},
+                                                   {256 << 10, 4096}}};
 constexpr std::uint64_t kFewestPieces = 16, kMostPieces = 2048;
 
 bool has_option(const Spec& spec, std::initializer_list<std::string_view> keys) {
@@ -168,16 +178,16 @@ void Refinement::try_small(const Plan& plan, const Costs& costs) {
   }
 }
 
-/// Overlapping plans of whole layers on trees of few hops.
+/// Overlapping plans on trees of few hops.
 void Refinement::try_short(const Plan& plan, const Costs& costs) {
   if (has_option(Spec::parse(plan.algorithm), {"form", "trees"})) return;
   std::uint64_t largest = 0;
   for (const Layer& layer : plan.model.layers) largest = std::max(largest, layer.bytes());
-  for (const std::uint64_t piece : kShortPieces) {
-    const std::uint64_t pieces = largest / piece;
+  for (const auto& [part, piece] : kShortPieces) {
+    const std::uint64_t pieces = std::min(largest, part) / piece;
     if (is_at_bound() || pieces < kFewestPieces || pieces > kMostPieces) continue;
     const std::string algorithm = with_option(in_pieces(plan, piece), "form=short");
-    Trial trial(overlapping(plan, costs, kSmallModel, algorithm), topology_);
+    Trial trial(overlapping(plan, costs, part, algorithm), topology_);
     try_one(trial);
   }
 }
