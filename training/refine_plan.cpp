@@ -59,6 +59,7 @@ constexpr std::array<ShortPieces, 7> kShortPieces{{{kSmallModel, 128},
                                                    {kSmallModel, 2048},
                                                    {256 << 10, 4096}}};
 constexpr std::uint64_t kFewestPieces = 16, kMostPieces = 2048;
+constexpr std::uint32_t kMostRanks = 256;
 
 bool has_option(const Spec& spec, std::initializer_list<std::string_view> keys) {
   return std::ranges::any_of(keys, [&](std::string_view key) { return spec.has(key); });
@@ -181,6 +182,7 @@ void Refinement::try_small(const Plan& plan, const Costs& costs) {
 /// Overlapping plans on trees of few hops.
 void Refinement::try_short(const Plan& plan, const Costs& costs) {
   if (has_option(Spec::parse(plan.algorithm), {"form", "trees"})) return;
+  if (topology_.num_ranks() > kMostRanks) return;
   std::uint64_t largest = 0;
   for (const Layer& layer : plan.model.layers) largest = std::max(largest, layer.bytes());
   for (const auto& [part, piece] : kShortPieces) {

@@ -43,6 +43,8 @@ constexpr std::uint32_t kMaxFewer = 128;
 /// Beyond this many ranks the linear program takes seconds.
 constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
+/// Every piece of the short form has a tree of its own.
+constexpr std::uint32_t kMaxShort = 512;
 struct OptimalOptions {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
@@ -281,6 +283,11 @@ Schedule in_short_trees(const Topology& topology, const OptimalOptions& options)
                 fmt::format("allreduce-optimal on {}: form=short needs links in pairs of equal "
                             "bandwidth and no switches",
                             topology.name()));
+  }
+  if (topology.num_ranks() > kMaxShort) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("allreduce-optimal on {}: form=short serves up to {} ranks, not {}",
+                            topology.name(), kMaxShort, topology.num_ranks()));
   }
   return short_all_reduce(topology, options.bytes, options.piece == 0 ? kPiece : options.piece);
 }

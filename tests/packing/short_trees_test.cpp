@@ -37,12 +37,14 @@ TEST(ShortTrees, ServeAllNetworksWithoutSwitches) {
   }
 }
 
-TEST(ShortTrees, RefuseSwitches) {
-  try {
-    short_form(make_topology("star:4"), "32KiB", "1KiB");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+TEST(ShortTrees, RefuseSwitchesAndManyRanks) {
+  for (const char* spec : {"star:4", "torus:32x17"}) {
+    try {
+      short_form(make_topology(spec), "32KiB", "1KiB");
+      FAIL() << spec;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported) << spec;
+    }
   }
 }
 
