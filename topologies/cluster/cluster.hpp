@@ -116,7 +116,7 @@ struct Memory {
 };
 /// A network of hosts as one of `ranks` >= 1 ranks each, "desk1/0", "desk1/1", ..., those of host h
 /// from h * ranks on. The first one of each has its links, and forwards for the others, which
-/// reach each other and it through memory. 	hrows Error(InvalidArgument): more than 2^20 ranks
+/// reach each other and it through memory. \throws Error(InvalidArgument): more than 2^20 ranks
 Topology with_ranks_per_host(const Topology& hosts, std::uint32_t ranks, const Memory& memory);
 
 /// What is not as it should be.
