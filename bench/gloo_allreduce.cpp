@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "bench/batches.hpp"
+#include "bench/binding.hpp"
 
 namespace {
 
@@ -127,7 +128,9 @@ int run_on_this_host(int ranks, char** argv) {
   std::vector<pid_t> children;
   for (int rank = 0; rank < ranks; ++rank) {
     children.push_back(::fork());
-    if (children.back() == 0) std::_Exit(run_rank(rank, ranks, folder, nullptr, argv));
+    if (children.back() != 0) continue;
+    bench::bind_rank(rank, ranks);
+    std::_Exit(run_rank(rank, ranks, folder, nullptr, argv));
   }
   int code = 0;
   for (const pid_t child : children) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench/batches.hpp"
+#include "bench/binding.hpp"
 #include "runtime/communicator.hpp"
 #include "runtime/job/launcher.hpp"
 
@@ -134,6 +135,7 @@ double measure(Communicator& communicator, const Named& named, std::size_t bytes
 
 int run_rank(int argc, char** argv) {
   const auto bootstrap = runtime::make_bootstrap();
+  bench::bind_rank(static_cast<int>(index(bootstrap->seat())), std::stoi(argv[1]));
   const Named& named = find(argv[2]);
   Communicator communicator(bootstrap, std::vector<Schedule>{});
   const std::string mode = argv[3];

@@ -31,7 +31,9 @@ def peers_of(build, ranks, collective="allreduce"):
         print("# no Open MPI: needs mpirun.openmpi and a build with -DMULTITREE_BENCH_MPI=ON", file=sys.stderr)
     program = f"{build}/bench/bench_mpich_collective"
     if mpiexec and os.path.exists(program):
-        commands["MPICH"] = [mpiexec, "-n", str(ranks), program, collective]
+        # As Open MPI does, and as our own ranks are placed.
+        bind = ["-bind-to", "core"] if ranks <= len(os.sched_getaffinity(0)) else []
+        commands["MPICH"] = [mpiexec, *bind, "-n", str(ranks), program, collective]
     else:
         print("# no MPICH: needs mpiexec.mpich and a build with -DMULTITREE_BENCH_MPI=ON", file=sys.stderr)
     program = f"{build}/bench/bench_gloo_allreduce"

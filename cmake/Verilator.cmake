@@ -62,9 +62,10 @@ function(multitree_verilate name)
             --prefix V${name} --top-module ${ARG_TOP} --Mdir ${directory}
             rtl/lint/waivers.vlt ${ARG_SOURCES} ${generated}
     COMMAND ${CMAKE_COMMAND} -E env "CXX=${CMAKE_CXX_COMPILER}" "OBJCACHE=$<$<BOOL:${CCACHE}>:${CCACHE}>"
-            make -s -C ${directory} -f V${name}.mk "OPT_FAST=${ARG_OPTIMIZE}" "OPT_SLOW=-O0"
-            "CXXFLAGS=-DVL_USER_STOP -DVL_USER_FATAL -fPIC -w" V${name}__ALL.a
+            make -s -C ${directory} -f ${PROJECT_SOURCE_DIR}/cmake/verilated_units.mk "MODEL=V${name}" "OPT_FAST=${ARG_OPTIMIZE}"
+            "INCLUDES=-I${verilator_include} -I${verilator_include}/vltstd" V${name}__ALL.a
     DEPENDS ${dependencies} ${ARG_GENERATED} ${headers} ${MULTITREE_RTL_DIR}/lint/waivers.vlt
+            ${PROJECT_SOURCE_DIR}/cmake/verilated_units.mk
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Verilating ${name}" VERBATIM)
   add_custom_target(${name}_verilated DEPENDS ${archive})

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
-#include <thread>
 
 #include "runtime/execution/custom_op_internal.hpp"
 #include "runtime/execution/exact_sum_internal.hpp"
@@ -228,7 +227,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   Planned planned(impl_->engine, programs, impl_->options);
   if (on_hosts) planned.coalesce();
   if (group != nullptr) {
-    impl_->engine->allow_naps(job.size() / std::max(1U, std::thread::hardware_concurrency()));
+    impl_->engine->allow_naps(job.size() / group->processors());
     impl_->host =
         std::make_unique<host::HostPath>(impl_->engine, std::move(group), programs, impl_->options);
   } else {

@@ -249,7 +249,6 @@ class Engine {
   Clock::duration since_failure_{};    ///< of that, since the bootstrap was last asked
   Clock::duration since_elsewhere_{};  ///< of that, since others were answered
   Clock::time_point asked_behind_;     ///< when progress_behind() last asked it
-  std::unique_ptr<Progress> progress_;
   std::function<void()> look_;
   Clock::time_point failure_asked_;             ///< when the bootstrap was, in a wait
   std::optional<Clock::time_point> failed_at_;  ///< when that was first known here
@@ -258,7 +257,8 @@ class Engine {
   Clock::duration unrecorded_{};              ///< of waits
   mutable std::optional<std::string> place_;  ///< of this wait
   Clock::time_point told_unawaited_ = Clock::now();
-  std::uint64_t unawaited_ = 0;  ///< calls in which this rank waits for nobody
+  std::uint64_t unawaited_ = 0;         ///< calls in which this rank waits for nobody
+  std::unique_ptr<Progress> progress_;  ///< last: its thread may use all others until it is gone
 };
 
 }  // namespace multitree::runtime

@@ -31,7 +31,10 @@ CardOperation::CardOperation(Group& group, const Call& call, const CommonCall& c
 
 bool CardOperation::advance() {
   if (!group_.is_next(ticket_)) return false;
-  if (const auto seat = attention_.missing(awaited())) return attention_.sees_work(*seat);
+  if (const auto seat = attention_.missing(awaited())) {
+    waited_ = true;
+    return attention_.sees_work(*seat);
+  }
   state_ == State::Queued ? write() : read();
   return true;
 }
@@ -69,8 +72,18 @@ void CardOperation::read() {
       }
     }
   }
+  if (!waited_) fetch_next();
   state_ = State::Done;
   group_.finish_ticket();
+}
+
+/// A root that did not wait finds the next cards written as well, most likely, as the others put
+/// something in and go on: they are on their way while the caller looks at this result.
+void CardOperation::fetch_next() const {
+  if (facts(call_.collective).end != Holder::Root || me() != root_) return;
+  for (const Seat seat : Seats(group_.size())) {
+    if (seat != group_.self()) group_.fetch_next(seat);
+  }
 }
 
 /// The share of this rank in what another has written.

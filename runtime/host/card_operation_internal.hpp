@@ -37,6 +37,7 @@ class CardOperation final : public Activity {
   [[nodiscard]] Rank me() const { return rank_at(group_.self()); }
   void write();
   void read();
+  void fetch_next() const;
   void read_from(Seat seat, std::byte* to, std::uint64_t bytes) const;
   void reduce_all(std::uint64_t bytes);
 
@@ -50,6 +51,7 @@ class CardOperation final : public Activity {
   std::uint64_t ticket_;
   std::int64_t published_at_ = 0;  ///< ns; for the recorder
   State state_ = State::Queued;
+  bool waited_ = false;
 };
 
 }  // namespace multitree::runtime::host

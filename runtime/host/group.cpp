@@ -4,16 +4,19 @@
 #include "runtime/host/group_internal.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <functional>
 #include <string_view>
 #include <thread>
 
 #include "runtime/host/inbox_internal.hpp"
+#include "runtime/host/lending_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -27,10 +30,9 @@ constexpr std::uint64_t kMostOnACard = 32 * 1024;
 /// Inputs that are under way at a time, of all ranks: what caches hold.
 constexpr std::uint64_t kAreasOfAll = std::uint64_t{2} << 20;
 
-/// Inputs of all ranks that they read in each other's memory. Copies by the kernel need no second
-/// one and no waiting between pieces, but look up every page; measured, two ranks: 64 KiB
-/// all-gather 4.2 us, by areas 8.9; 1 MiB 61, 87; 16 MiB all-reduce 4.8 ms, 3.5. With more ranks
-/// than processors nobody works meanwhile, and areas are faster.
+/// Inputs of all ranks that they read in each other's memory, where that is faster for small ones
+/// (lending.cpp). Measured there, two ranks: 64 KiB all-gather 4.2 us, by areas 8.9; 1 MiB 61, 87;
+/// 16 MiB all-reduce 4.8 ms, 3.5.
 constexpr std::uint64_t kLentBytes = std::uint64_t{12} << 20;
 
 /// Whether ranks may read and write each other's memory.
@@ -39,20 +41,17 @@ bool allows_peer_memory() {
   return setting == nullptr || std::string_view(setting) != "0";
 }
 
-/// Whether they are to in collectives: where each can have a processor, unless
-/// MULTITREE_PEER_MEMORY says otherwise. Online processors, which are the same for all processes of
-/// a host, whichever they may run on.
-bool wants_peer_memory(std::uint32_t ranks) {
+/// Whether MULTITREE_PEER_MEMORY says that they do in collectives.
+bool demands_peer_memory() {
   const char* const setting = std::getenv("MULTITREE_PEER_MEMORY");
-  if (setting != nullptr && std::string_view(setting) == "1") return true;
-  return ranks <= std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  return setting != nullptr && std::string_view(setting) == "1";
 }
 
 /// Between what a rank says of its host, of its memory, and of what rank 0 has made for all.
 constexpr char kSeparator = '|';
 
-/// What a rank says after it has tried: first whether it reaches its peers' memory, and wants to in
-/// collectives; or that there is nothing to reach.
+/// What a rank says after it has tried: first whether it reaches its peers' memory, and lends in
+/// collectives in any case; or that there is nothing to reach.
 constexpr char kLends = '+', kReaches = '~', kReachesNot = '-', kElsewhere = '?';
 
 /// The first that complained, and of what; empty if none did.
@@ -81,7 +80,8 @@ std::vector<std::string> split(const std::string& text) {
 struct Meeting {
   std::shared_ptr<Mapping> arena;  ///< memory of rank 0 that all have mapped; null: as join()
   bool reach = false;              ///< they read and write each other's own memory,
-  bool lend = false;               ///< also in collectives
+  bool lend = false;               ///< also in collectives, whatever is faster
+  std::uint32_t processors = 0;    ///< that any of them may run on
 };
 
 using Neighbours = std::array<Seat, 2>;
@@ -122,8 +122,36 @@ std::string reserve_own(Mapping& arena, Seat self, std::uint32_t size) {
   return "";
 }
 
+/// Adds those that this rank may run on: where each is bound to its own, all together have enough.
+void note_processors(Roll& roll) {
+  constexpr std::uint32_t kBits = 64, kMost = kBits * std::tuple_size_v<decltype(roll.processors)>;
+  static_assert(kMost == CPU_SETSIZE);
+  cpu_set_t allowed;
+  const bool known = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const std::uint32_t all = std::min(std::max(1U, std::thread::hardware_concurrency()), kMost);
+  for (std::uint32_t i = 0; i < kMost; ++i) {
+    const bool mine = known ? CPU_ISSET(i, &allowed) : i < all;
+    if (mine) roll.processors[i / kBits].fetch_or(std::uint64_t{1} << i % kBits);
+  }
+}
+
+/// What follows from what all have said, and from the roll behind `bytes` of the arena.
+void conclude(Meeting& meeting, const Gathered& answers, std::size_t bytes) {
+  const auto all_say = [&](std::string_view either) {
+    return std::ranges::all_of(answers, [&](const std::string& answer) {
+      return either.find(answer.front()) != std::string_view::npos;
+    });
+  };
+  meeting.reach = all_say("+~");
+  meeting.lend = all_say("+");
+  const Roll& roll = *reinterpret_cast<const Roll*>(meeting.arena->data() + bytes);
+  for (const auto& word : roll.processors) {
+    meeting.processors += static_cast<std::uint32_t>(std::popcount(word.load()));
+  }
+}
+
 /// Collective. Each rank compares itself with rank 0, and looks at its neighbours: nobody looks at
-/// everybody's description. Behind `bytes` of the arena are the processes, by seat.
+/// everybody's description. Behind `bytes` of the arena is the roll.
 Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::string& why_not) {
   const bool first_seat = bootstrap.seat() == Seat{0};
   const std::string host = host_identity();
@@ -132,9 +160,9 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   std::string mine = PeerMemory::describe() + kSeparator;
   if (first_seat) {
     try {
-      const std::size_t processes = sizeof(std::atomic<pid_t>) * bootstrap.size();
-      meeting.arena = Mapping::create_unreserved(bytes + processes);
-      meeting.arena->reserve(bytes, processes);
+      const std::size_t roll = sizeof(Roll) + sizeof(std::atomic<pid_t>) * bootstrap.size();
+      meeting.arena = Mapping::create_unreserved(bytes + roll);
+      meeting.arena->reserve(bytes, roll);
       mine += host + kSeparator + meeting.arena->describe();
     } catch (const Error& error) {
       mine += host + kSeparator;
@@ -155,13 +183,14 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   }
   if (meeting.arena != nullptr) {
     if (bytes != 0) complaint = reserve_own(*meeting.arena, bootstrap.seat(), bootstrap.size());
-    auto* const processes = reinterpret_cast<std::atomic<pid_t>*>(meeting.arena->data() + bytes);
-    processes[index(bootstrap.seat())] = ::getpid();
+    Roll& roll = *reinterpret_cast<Roll*>(meeting.arena->data() + bytes);
+    roll.processes()[index(bootstrap.seat())] = ::getpid();
+    note_processors(roll);
   }
   char word = kElsewhere;
   if (here) {
-    const char lends = wants_peer_memory(bootstrap.size()) ? kLends : kReaches;
-    word = reaches_neighbours(*book, neighbours) ? lends : kReachesNot;
+    const char reaches = demands_peer_memory() ? kLends : kReaches;
+    word = reaches_neighbours(*book, neighbours) ? reaches : kReachesNot;
   }
   const Gathered answers = bootstrap.all_gather(word + complaint, deadline);
   // All see the same answers and come to the same end.
@@ -173,13 +202,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   why_not = first_complaint(answers, 1);
   if (!why_not.empty()) return {};
   meeting.arena->close_door();
-  const auto all_say = [&](std::string_view either) {
-    return std::ranges::all_of(answers, [&](const std::string& answer) {
-      return either.find(answer.front()) != std::string_view::npos;
-    });
-  };
-  meeting.reach = all_say("+~");
-  meeting.lend = all_say("+");
+  conclude(meeting, answers, bytes);
   return meeting;
 }
 
@@ -191,11 +214,13 @@ std::uint64_t piece_bytes(std::uint32_t ranks) {
   return std::clamp<std::uint64_t>(kAreasOfAll / ranks, 64 * 1024, 1024 * 1024) / 4096 * 4096;
 }
 
-Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size)
+Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size,
+             std::uint32_t processors)
     : arena_(std::move(arena)),
       self_(self),
       size_(size),
-      patience_(size > std::thread::hardware_concurrency()),
+      processors_(processors),
+      patience_(size > processors),
       card_room_(card_bytes(size)),
       slip_bytes_(whole_lines(card_bytes(size))),
       desk_bytes_(desk_bytes(size)),
@@ -206,9 +231,13 @@ std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std:
   Meeting meeting =
       meet(bootstrap, (desk_bytes(size) + 4 * piece_bytes(size)) * size, deadline, why_not);
   if (meeting.arena == nullptr) return nullptr;
-  std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.seat(), size));
-  if (meeting.reach) group->peers_.emplace(group->processes());
-  group->lends_ = meeting.lend;
+  std::unique_ptr<Group> group(
+      new Group(std::move(meeting.arena), bootstrap.seat(), size, meeting.processors));
+  if (!meeting.reach) return group;
+  group->peers_.emplace(group->processes());
+  // Where not every rank can have a processor nobody works while the kernel copies.
+  group->lends_ = meeting.lend ||
+                  (size <= meeting.processors && is_lending_faster(*group, bootstrap, deadline));
   return group;
 }
 
@@ -242,6 +271,8 @@ std::byte* Group::next_vector(std::uint64_t bytes) {
     last_slip_ = free_slip();
     free_at_[last_slip_] = next + 1;
     card(self_, next).near[0] = static_cast<std::byte>(last_slip_);
+  } else if (bytes > sizeof(Card::near)) {
+    claim(margin(self_, next + 1));
   }
   return vector(self_, next, bytes);
 }

@@ -44,6 +44,17 @@ namespace multitree::runtime::host {
 
 class Inbox;
 
+/// Takes a cache line that others have read long ago, before it is written.
+inline void claim(const void* line) {
+#if defined(__x86_64__)
+  // GCC makes a read of __builtin_prefetch(line, 1) where it must run on the oldest processors,
+  // which take this for nothing.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 /// Publications whose cards a rank keeps.
 inline constexpr std::uint64_t kCards = 128;
 /// Publications between two looks whether cards have been read.
@@ -118,6 +129,14 @@ struct alignas(64) Margin {
   std::byte data[64];
 };
 
+/// What all ranks have written of themselves before they first meet. Their processes follow it.
+struct alignas(64) Roll {
+  std::array<std::atomic<std::uint64_t>, 16> processors;  ///< bits: that any of them may run on
+  [[nodiscard]] std::atomic<pid_t>* processes() {         ///< by seat
+    return reinterpret_cast<std::atomic<pid_t>*>(this + 1);
+  }
+};
+
 /// Behind a rank's cards: what it shows while it works, and while it sleeps.
 struct alignas(64) Pulse {
   std::atomic<std::uint64_t> beat;      ///< counts while it works, so that the others wait
@@ -149,6 +168,8 @@ class Group {
 
   [[nodiscard]] Seat self() const { return self_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// Processors of this host that any of the ranks may run on.
+  [[nodiscard]] std::uint32_t processors() const { return processors_; }
   /// For waits under the engine's guard.
   [[nodiscard]] Patience& patience() { return patience_; }
 
@@ -165,6 +186,8 @@ class Group {
     if (bytes <= sizeof(Margin)) return margin(seat, number);
     return slip(seat, std::to_integer<std::uint64_t>(at.near[0]));
   }
+  /// Brings a rank's next card nearer.
+  void fetch_next(Seat seat) const { __builtin_prefetch(&card(seat, published_ + 1)); }
   /// Where to write that of this rank's next publication, noted on its card. \pre all have
   /// published needed_before_next(bytes)
   [[nodiscard]] std::byte* next_vector(std::uint64_t bytes);
@@ -212,6 +235,7 @@ class Group {
   void publish() {
     ++published_;
     card(self_, published_).stamp.store(published_, std::memory_order_release);
+    claim(&card(self_, published_ + 1));
     ring();
   }
   /// All up to `number`, with nothing in those that are skipped.
@@ -278,7 +302,7 @@ class Group {
     }
   };
 
-  Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size);
+  Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size, std::uint32_t processors);
 
   /// One that nobody reads any more; kSlips if there is none.
   [[nodiscard]] std::uint64_t free_slip() const;
@@ -297,14 +321,14 @@ class Group {
     return desk(size_) + number * area_bytes_;
   }
   [[nodiscard]] const std::atomic<pid_t>* processes() const {
-    return reinterpret_cast<const std::atomic<pid_t>*>(area(std::uint64_t{4} * size_));
+    return reinterpret_cast<Roll*>(area(std::uint64_t{4} * size_))->processes();
   }
 
   std::shared_ptr<Mapping> arena_;
   std::optional<PeerMemory> peers_;
   bool lends_ = false;
   Seat self_;
-  std::uint32_t size_;
+  std::uint32_t size_, processors_;
   Patience patience_;
   std::uint64_t card_room_, slip_bytes_, desk_bytes_, area_bytes_;
   std::uint64_t published_ = 0;

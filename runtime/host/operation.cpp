@@ -17,6 +17,22 @@ namespace {
 /// Outputs of all ranks that together exceed this go past the caches.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{48} << 20;
 
+/// Where one rank copies in what others copy out, a vector goes in so many pieces, so that they do
+/// so at the same time; but in none smaller than this. Measured with 2 ranks: a broadcast of 1 MiB
+/// takes two thirds of the time that it takes in one piece.
+constexpr std::uint64_t kPiecesFromRoot = 4, kLeastFromRoot = 64 * 1024;
+
+/// Elements of a piece, in whole cache lines where so many fit.
+std::uint64_t piece_elements(const Call& call, std::uint32_t ranks, std::uint64_t shards) {
+  const std::uint64_t width = size_of(call.type), line = 64 / width;
+  std::uint64_t bytes = piece_bytes(ranks) / shards;
+  if (facts(call.collective).start == Holder::Root) {
+    bytes = std::min(bytes, std::max(call.count * width / kPiecesFromRoot, kLeastFromRoot));
+  }
+  const std::uint64_t room = bytes / width;
+  return room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
+}
+
 }  // namespace
 
 Range Pieces::piece(std::uint64_t i) const {
@@ -40,9 +56,7 @@ HostOperation::HostOperation(Group& group, const Call& call, const CommonCall& c
   const std::uint64_t bytes = elements_of(call, group.size()) * width_;
   past_caches_ = bytes * group.size() > kCachedBytes;
   pieces_.elements = call.count;
-  const std::uint64_t line = 64 / width_;
-  const std::uint64_t room = piece_bytes(group.size()) / width_ / shards_sent_;
-  pieces_.each = room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
+  pieces_.each = piece_elements(call, group.size(), shards_sent_);
   // Parts have a publication between each two: of pieces that are copied in, reduced and copied
   // out.
   reserved_ = pieces_.count() + 2;

@@ -89,6 +89,7 @@ class HostOperation final : public Activity {
   [[nodiscard]] const std::byte* input_of(Seat seat, std::uint64_t at, std::uint64_t at_area,
                                           std::uint64_t bytes);
   [[nodiscard]] std::byte* block(std::uint32_t number);
+  [[nodiscard]] bool copies_to_areas() const;
   [[nodiscard]] std::uint64_t block_elements() const;
 
   [[nodiscard]] Seat me() const { return group_.self(); }

@@ -11,8 +11,10 @@
 namespace multitree::runtime::host {
 namespace {
 
-/// Reduced at a time: stays in the first cache while it is stored for everybody.
-constexpr std::uint64_t kBlockBytes = 8192;
+/// Reduced at a time: stays in the first cache while it is stored for everybody; in the second
+/// where it is copied to an area, which takes lines from another processor's cache and is faster
+/// for many lines at once.
+constexpr std::uint64_t kBlockBytes = 8192, kAreaBlockBytes = 32 * 1024;
 /// The same where inputs are fetched from peers' memory first, by a system call each: all of them
 /// together stay in the second cache.
 constexpr std::uint64_t kFetchedBytes = 512 * 1024;
@@ -76,9 +78,13 @@ void HostOperation::take(std::uint64_t i) {
   return reduces(call_.collective) ? reduce_shard(i) : pull(i);
 }
 
+/// Whether a sum is made in this rank's memory first, and not in the area from where it is stored
+/// past the caches.
+bool HostOperation::copies_to_areas() const { return mode_ == Mode::Areas && !past_caches_; }
+
 /// Of an operation's inputs, and of the sums that go to other places.
 std::uint64_t HostOperation::block_elements() const {
-  if (!lends_) return kBlockBytes / width_;
+  if (!lends_) return (copies_to_areas() ? kAreaBlockBytes : kBlockBytes) / width_;
   return std::clamp(kFetchedBytes / group_.size() / kBlockBytes * kBlockBytes, kBlockBytes,
                     kMostFetched) /
          width_;
@@ -118,19 +124,21 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
     const std::uint64_t count = std::min(block_elements(), slice.end - at);
     const std::uint64_t bytes = count * width_, whole = at * width_, part = (at - from) * width_;
     outputs.clear();
+    if (receives(me())) outputs.push_back(recv_ + whole);
     bool area = false;
     for (const Seat r : all()) {
       inputs[index(r)] = input_of(r, whole, part, bytes);
-      if (!receives(r)) continue;
-      std::byte* const out = r == me() ? recv_ : recvs_[index(r)].mapped;
-      if (out != nullptr) outputs.push_back(out + whole);
-      area |= !recvs_[index(r)].is_lent() && r != me();
+      if (r == me() || !receives(r)) continue;
+      if (recvs_[index(r)].mapped != nullptr) outputs.push_back(recvs_[index(r)].mapped + whole);
+      area |= !recvs_[index(r)].is_lent();
     }
     if (area) {
-      outputs.insert(outputs.begin(), group_.result(me(), group_.published() + 1) + part);
+      outputs.insert(copies_to_areas() ? outputs.end() : outputs.begin(),
+                     group_.result(me(), group_.published() + 1) + part);
     }
     // The area stays in the caches, a large vector does not and is not fetched first.
-    const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs || outputs.empty();
+    const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs || outputs.empty() ||
+                       (copies_to_areas() && !receives(me()));
     std::byte* const sum = apart ? block(n) : outputs.front();
     reduce(sum, inputs, count, call_.type, call_.op, call_.function());
     finish_reduction(sum, count, call_.type, call_.op, n);

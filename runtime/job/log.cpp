@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The level that the user wants.
+#include <pthread.h>
+#include <spdlog/details/console_globals.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -21,7 +24,17 @@ constexpr std::array<std::pair<std::string_view, Level>, 5> kLevels{{{"off", Lev
                                                                      {"info", Level::info},
                                                                      {"debug", Level::debug}}};
 
+/// Of all sinks to the terminal.
+std::mutex& sink_mutex() { return spdlog::details::console_mutex::mutex(); }
+
+/// Another thread may be writing a line when a process forks, and is not there in the child.
+void survive_forks() {
+  ::pthread_atfork([] { sink_mutex().lock(); }, [] { sink_mutex().unlock(); },
+                   [] { sink_mutex().unlock(); });
+}
+
 spdlog::logger* make_logger() {
+  survive_forks();
   auto* const made =
       new spdlog::logger("multitree", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   made->set_pattern("[%T.%e] multitree %P: %l: %v");

@@ -4,6 +4,7 @@
 #include "runtime/measure/cached_links.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <fstream>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "runtime/job/log_internal.hpp"
@@ -56,7 +56,7 @@ std::string hardware() {
   std::ifstream file("/proc/sys/kernel/hostname");
   std::getline(file, host);
   return fmt::format("{}\n{}\n{}\n{}", host, line_of("/proc/cpuinfo", "model name"),
-                     std::thread::hardware_concurrency(), interfaces());
+                     ::sysconf(_SC_NPROCESSORS_ONLN), interfaces());
 }
 
 /// \returns none if it is not there, or not of this network

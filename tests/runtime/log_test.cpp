@@ -3,10 +3,15 @@
 /// Levels of the log. The variable is read once a process, so each case is one of its own.
 #include "runtime/job/log_internal.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 namespace multitree::runtime::test {
 namespace {
@@ -52,6 +57,34 @@ TEST(LogDeathTest, SaysWhichLevelsThereAre) {
       "MULTITREE_LOG: expected off, error, warn, info or debug, found \"loud\"";
   EXPECT_EXIT(say_all("loud"), kEnd,
               is(line("warning", expected) + line("warning", "w3") + line("error", "e4")));
+}
+
+/// Ends the process with 0 if all children that it forks while another thread writes lines can
+/// write theirs.
+[[noreturn]] void fork_while_another_writes() {
+  ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+  std::atomic<bool> over{false};
+  std::thread writer([&] {
+    while (!over) logger().error("parent");
+  });
+  int status = 0;
+  for (int child = 0; child < 200 && status == 0; ++child) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::alarm(5);
+      logger().error("child");
+      std::_Exit(0);
+    }
+    ::waitpid(pid, &status, 0);
+  }
+  over = true;
+  writer.join();
+  std::exit(status == 0 ? 0 : 1);
+}
+
+TEST(LogDeathTest, ChildrenWriteWhoseParentWroteWhenItForked) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(fork_while_another_writes(), kEnd, "");
 }
 
 }  // namespace
