@@ -25,4 +25,15 @@ MUTATIONS = [
         ('ni/mt_run_state.sv', "if (starting_o) running_o", "if (starting_o || armed_o) running_o"),
         ('ni/mt_errors.sv', "error_o[mt_pkg::ErrCorrupt] = corrupt_i != '0", "error_o[mt_pkg::ErrCorrupt] = 1'b0"),
     ]),
+    ('mt_node', SMALL + ' Depth=2 DirectPorts=1', [
+        ('net/mt_node.sv', '.ready_i(out_ready)', ".ready_i('1)"),
+        ('net/mt_node.sv', ".credit_over_i((credit_over | from_over) != '0)", ".credit_over_i(1'b0)", 'WrongIsTold'),
+        ('net/mt_node.sv', '.mem_idle_i, .mem_error_i,', ".mem_idle_i, .mem_error_i(1'b0),", 'WrongSendsNothing'),
+        ('net/mt_link_clocks.sv', '{link_valid_o, link_vc_o, link_flit_o} = {valid_i, vc_i, flit_i}',
+         '{link_valid_o, link_vc_o, link_flit_o} = {valid_i, vc_i, ~flit_i}'),
+        ('net/mt_link_clocks.sv', '{valid_o, vc_o, flit_o} = {link_valid_i, link_vc_i, link_flit_i}',
+         '{valid_o, vc_o, flit_o} = {link_valid_i & link_ready_i, link_vc_i, link_flit_i}'),
+        ('net/mt_link_clocks.sv', '{credit_valid_o, credit_vc_o} = {link_credit_valid_i, link_credit_vc_i}',
+         '{credit_valid_o, credit_vc_o} = {credit_valid_i, link_credit_vc_i}'),
+    ]),
 ]
