@@ -123,6 +123,13 @@ Image image_of(std::string_view path) {
   return path.ends_with(".png") || path.ends_with(".PNG") ? Image::Png : Image::Svg;
 }
 
+void check_image_name(std::string_view flag, std::string_view path) {
+  const bool vectors = path == "-" || path.ends_with(".svg") || path.ends_with(".SVG");
+  if (vectors || image_of(path) == Image::Png) return;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("{}: expected a name that ends with .svg or .png, got '{}'", flag, path));
+}
+
 std::string to_svg(const Plot& plot) { return to_image(plot, Image::Svg); }
 
 std::string to_image(const Plot& plot, Image image) {

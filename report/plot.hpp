@@ -20,6 +20,8 @@ namespace multitree::report {
 enum class Image { Svg, Png };
 /// By the ending of a file's name: Png for ".png", otherwise Svg.
 [[nodiscard]] Image image_of(std::string_view path);
+/// \throws Error(InvalidArgument) that names the flag, for a name that says another format.
+void check_image_name(std::string_view flag, std::string_view path);
 
 /// One line of a plot. No points: it stands in the legend only.
 struct Series {

@@ -31,7 +31,7 @@ struct Routed {
 
 Demand demand_of(const AllToAllFlags& flags, const Topology& topology) {
   if (flags.demand.empty()) return Demand::uniform(topology.num_ranks());
-  return parse_demand(read_file(flags.demand),
+  return parse_demand(read_text_file(flags.demand),
                       flags.demand == "-" ? "standard input" : flags.demand, topology.num_ranks());
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "report/plot.hpp"
 #include "tools/command.hpp"
 #include "tools/explore/report.hpp"
 #include "tools/explore/runner.hpp"
@@ -71,6 +72,7 @@ void check_flags(const ExploreFlags& flags, PartOf part) {
                 "--part: expected no --json, --csv or --plot, which are for all parts: the same "
                 "command without --part makes them");
   }
+  if (!flags.plot.empty()) report::check_image_name("--plot", flags.plot);
   for (const std::string& file : {flags.csv, flags.plot}) {
     if (!file.empty()) check_writable(file);
   }

@@ -18,6 +18,7 @@
 #include "algorithms/interchange/interchange.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
+#include "report/plot.hpp"
 #include "report/raster.hpp"
 #include "tools/export/fitted.hpp"
 #include "tools/export/mscclpp.hpp"
@@ -187,12 +188,8 @@ view::Scene scene_of(const std::string& show, const SchedulePlan& plan, std::uin
 }
 
 void write_picture(const ExportFlags& flags, const std::string& svg) {
-  const bool pixels = flags.output.ends_with(".png");
-  if (!pixels && flags.output != "-" && !flags.output.ends_with(".svg")) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--output: expected a name that ends with .svg or .png, got '{}'",
-                            flags.output));
-  }
+  report::check_image_name("--output", flags.output);
+  const bool pixels = report::image_of(flags.output) == report::Image::Png;
   write_file(flags.output, pixels ? report::png_of(svg) : svg);
 }
 

@@ -15,6 +15,7 @@
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
 #include "nic/table/with_interfaces.hpp"
+#include "report/plot.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
 #include "tools/late_flags.hpp"
@@ -214,6 +215,7 @@ class Simulations {
 };
 
 void check_outputs(const SimulateFlags& flags, const Work& work, std::size_t sizes) {
+  if (!flags.plot.empty()) report::check_image_name("--plot", flags.plot);
   for (const std::string& file : {flags.json_file, flags.trace, flags.plot}) {
     if (!file.empty()) check_writable(file);
   }

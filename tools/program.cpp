@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -54,6 +55,14 @@ std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error)
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     for (const std::string& word : command.remaining()) {
       if (word.starts_with("--")) return unknown_flag(command, word.substr(0, word.find('=')));
+    }
+    const CLI::Option* topology = command.get_option_no_throw("--topology");
+    const bool takes_words = std::ranges::any_of(
+        command.get_options(), [](const CLI::Option* one) { return one->get_positional(); });
+    const std::string word = command.remaining().empty() ? "" : command.remaining().front();
+    const bool is_word = !word.empty() && word.front() != '-';
+    if (topology != nullptr && topology->count() == 0 && !takes_words && is_word) {
+      return fmt::format("expected a flag, got '{}'; a network is named by --topology", word);
     }
   }
   return error.what();

@@ -174,10 +174,14 @@ void remove_nodes(Draft& draft, const Finder& finder, std::string_view item) {
   }
 }
 
+bool is_bandwidth(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.find("ps") != std::string_view::npos;
+}
+
 /// The bandwidth at which `text` leaves a link: a fraction of its own, or at most one given.
 Bandwidth slowed(Bandwidth bandwidth, std::string_view text) {
   constexpr std::uint64_t kScale = 1'000'000'000;
-  if (text.find('/') != std::string_view::npos || text.find("ps") != std::string_view::npos) {
+  if (is_bandwidth(text)) {
     return std::min(bandwidth, parse_bandwidth(text));
   }
   const std::size_t point = std::min(text.find('.'), text.size());
@@ -188,7 +192,8 @@ Bandwidth slowed(Bandwidth bandwidth, std::string_view text) {
   if (!whole || !digits || after.size() > 9 || (point < text.size() && after.empty()) ||
       *whole > 1 || *whole * kScale + *digits > kScale || *whole + *digits == 0) {
     fail_change(fmt::format(
-        "expected a fraction above 0 and up to 1 of at most 9 decimals, or a bandwidth, got '{}'",
+        "expected a fraction above 0 and up to 1 of at most 9 decimals, or a bandwidth, got '{}'; "
+        "use 'parallel' (A-B:2) for more",
         text));
   }
   const auto wide = static_cast<unsigned __int128>(bandwidth.bytes_per_second) *
@@ -212,9 +217,17 @@ void slow_links(Draft& draft, const Finder& finder, std::string_view item) {
     links = std::move(there);
     links.insert(links.end(), back.begin(), back.end());
   }
+  Bandwidth most{0};
   for (const LinkId link : links) {
     Bandwidth& bandwidth = draft.links[index(link)].bandwidth;
+    most = std::max(most, bandwidth);
     bandwidth = slowed(bandwidth, value);
+  }
+  if (is_bandwidth(value) && parse_bandwidth(value) > most) {
+    fail_change(
+        fmt::format("{}: expected at most {}, which the fastest of these links has, got "
+                    "'{}'; use 'parallel' (A-B:2) for more",
+                    subject, to_string(most), value));
   }
 }
 

@@ -3,6 +3,7 @@
 /// The network as policies use it: one transfer after the other.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "training/iteration.hpp"
@@ -17,6 +18,8 @@ class Channel {
   explicit Channel(const Costs& costs, bool overlaps = false)
       : costs_(costs), overlaps_(overlaps) {}
 
+  /// For so many transfers.
+  void reserve(std::size_t transfers) { transfers_.reserve(transfers); }
   /// The time from which the channel is free.
   [[nodiscard]] double free_at() const { return free_at_; }
   /// How long a transfer takes.

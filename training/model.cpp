@@ -120,7 +120,7 @@ Model parse_model(std::string_view text, const std::string& file, const Machine&
 Model read_model(const std::string& path, const Machine& machine) {
   const std::string_view table = built_in_table(path);
   if (!table.empty() && !std::filesystem::exists(path)) return parse_model(table, path, machine);
-  return parse_model(read_file(path), path == "-" ? "standard input" : path, machine);
+  return parse_model(read_text_file(path), path == "-" ? "standard input" : path, machine);
 }
 
 }  // namespace multitree::training

@@ -119,11 +119,12 @@ struct RefinedPlan {
 /// - A preemptive plan has its schedules in finer pieces: these are overtaken sooner and fill
 ///   pipelines sooner, and each has a header.
 /// - A plan of `priority` that says no order may be an overlapping one, with all transfers in
-///   pieces of one size, where a network has boxes or a model is small. If that takes at most 1.01
-///   times the bound, and the plan is expected to take 1.02 times as long, only that is simulated.
-/// Up to twelve plans are simulated, until one takes less than 1.0005 times the bound; other plans
-/// are simulated once, as they are. \param costs that the plan was made with \param bound what no
-/// iteration takes less than, in seconds; 0: unknown. \throws Error as simulate_plan()
+///   pieces of one size, where a network has boxes or a model is small, of which on networks
+///   without switches also over short trees. If that takes at most 1.01 times the bound, and the
+///   plan is expected to take 1.02 times as long, only that is simulated.
+/// Up to eighteen plans are simulated, until one takes less than 1.0005 times the bound; other
+/// plans are simulated once, as they are. \param costs that the plan was made with \param bound
+/// what no iteration takes less than, in seconds; 0: unknown. \throws Error as simulate_plan()
 RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& topology,
                         nic::Model model, double bound);
 

@@ -46,6 +46,20 @@ constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 22;
 constexpr std::uint64_t kSmallModel = 8 << 20, kPartOfSmallModel = 1 << 20;
 /// On networks without switches whole layers of theirs overlap in these pieces.
 constexpr std::array<std::uint64_t, 2> kSmallPieces{4 << 10, 512};
+/// Or over short trees, layers whole or in parts, in these pieces, where the largest transfer has
+/// so many of them.
+struct ShortPieces {
+  std::uint64_t part, piece;
+};
+constexpr std::array<ShortPieces, 7> kShortPieces{{{kSmallModel, 128},
+                                                   {kSmallModel, 256},
+                                                   {kSmallModel, 512},
+                                                   {kSmallModel, 1024},
+                                                   {kSmallModel, 1536},
+                                                   {kSmallModel, 2048},
+                                                   {256 << 10, 4096}}};
+constexpr std::uint64_t kFewestPieces = 16, kMostPieces = 2048;
+constexpr std::uint32_t kMostRanks = 256;
 
 bool has_option(const Spec& spec, std::initializer_list<std::string_view> keys) {
   return std::ranges::any_of(keys, [&](std::string_view key) { return spec.has(key); });
@@ -101,6 +115,7 @@ class Refinement {
   }
   void try_boxes(const Plan& plan, const Costs& costs);
   void try_small(const Plan& plan, const Costs& costs);
+  void try_short(const Plan& plan, const Costs& costs);
   void try_fills(Trial& first);
   [[nodiscard]] bool is_at_bound() const {
     return best_ && best_->times.seconds <= kAtTheBound * bound_;
@@ -164,6 +179,21 @@ void Refinement::try_small(const Plan& plan, const Costs& costs) {
   }
 }
 
+/// Overlapping plans on trees of few hops.
+void Refinement::try_short(const Plan& plan, const Costs& costs) {
+  if (has_option(Spec::parse(plan.algorithm), {"form", "trees"})) return;
+  if (topology_.num_ranks() > kMostRanks) return;
+  std::uint64_t largest = 0;
+  for (const Layer& layer : plan.model.layers) largest = std::max(largest, layer.bytes());
+  for (const auto& [part, piece] : kShortPieces) {
+    const std::uint64_t pieces = std::min(largest, part) / piece;
+    if (is_at_bound() || pieces < kFewestPieces || pieces > kMostPieces) continue;
+    const std::string algorithm = with_option(in_pieces(plan, piece), "form=short");
+    Trial trial(overlapping(plan, costs, part, algorithm), topology_);
+    try_one(trial);
+  }
+}
+
 /// The plan with pieces for other fills.
 void Refinement::try_fills(Trial& first) {
   std::unique_ptr<Trial> before;
@@ -196,7 +226,10 @@ RefinedPlan refine_plan(const Plan& plan, const Costs& costs, const Topology& to
   if (leaves_pieces(plan) && plan.order == Order::Preemptive) refinement.try_fills(first);
   // Elsewhere trees for pieces take a linear program.
   const bool is_direct = !topology.has_switches() && topology.is_symmetric();
-  if (is_open && is_direct && plan.model.bytes() <= kSmallModel) refinement.try_small(plan, costs);
+  if (is_open && is_direct && plan.model.bytes() <= kSmallModel) {
+    refinement.try_small(plan, costs);
+    refinement.try_short(plan, costs);
+  }
   return refinement.take();
 }
 

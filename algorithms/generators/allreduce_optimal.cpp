@@ -18,6 +18,7 @@
 #include "algorithms/generators/fastest_trees_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/pieces_internal.hpp"
+#include "algorithms/generators/short_trees_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/boxes.hpp"
@@ -42,12 +43,15 @@ constexpr std::uint32_t kMaxFewer = 128;
 /// Beyond this many ranks the linear program takes seconds.
 constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
+/// Every piece of the short form has a tree of its own.
+constexpr std::uint32_t kMaxShort = 512;
 struct OptimalOptions {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
   std::uint64_t piece = 0;  // 0: not given
   Pipeline pipeline = kPipeline;
   bool only_trees = false;  // nothing else is considered
+  bool is_short = false;    // trees of few hops, not of least load
   Time message = {};
   EqualTrees equal_trees = EqualTrees::IfAny;
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
@@ -65,8 +69,8 @@ Pipeline pipeline_option(const Spec& spec) {
 
 OptimalOptions parse_options(const Spec& spec) {
   const std::string form = spec.get("form", "async");
-  if (form != "async" && form != "trees") {
-    spec.fail(fmt::format("form: expected async or trees, got '{}'", form));
+  if (form != "async" && form != "trees" && form != "short") {
+    spec.fail(fmt::format("form: expected async, trees or short, got '{}'", form));
   }
   return {.segments = segments_option(spec),
           .trees = spec.get_number("trees", 0, 1, kMaxTrees),
@@ -74,6 +78,7 @@ OptimalOptions parse_options(const Spec& spec) {
           .piece = piece_option(spec),
           .pipeline = pipeline_option(spec),
           .only_trees = form == "trees",
+          .is_short = form == "short",
           .message = message_option(spec)};
 }
 
@@ -271,6 +276,22 @@ Schedule in_pieces(const Topology& topology, OptimalOptions options) {
   return only_trees(topology, options);
 }
 
+Schedule in_short_trees(const Topology& topology, const OptimalOptions& options) {
+  constexpr std::uint64_t kPiece = 256;
+  if (!has_undirected_trees(topology)) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("allreduce-optimal on {}: form=short needs links in pairs of equal "
+                            "bandwidth and no switches",
+                            topology.name()));
+  }
+  if (topology.num_ranks() > kMaxShort) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("allreduce-optimal on {}: form=short serves up to {} ranks, not {}",
+                            topology.name(), kMaxShort, topology.num_ranks()));
+  }
+  return short_all_reduce(topology, options.bytes, options.piece == 0 ? kPiece : options.piece);
+}
+
 Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
   // Ranks do all the work here; in-network is for switches that add and copy.
   if (topology.has_abilities()) return optimal_all_reduce(without_abilities(topology), spec);
@@ -281,6 +302,7 @@ Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
                             "bandwidth and no switches",
                             topology.name()));
   }
+  if (options.is_short) return in_short_trees(topology, options);
   if (options.piece != 0) return in_pieces(topology, options);
   const bool any_form = options.is_free() || !has_undirected_trees(topology);
   return any_form && !options.only_trees ? fastest(topology, options)
@@ -308,8 +330,10 @@ Algorithm allreduce_optimal_algorithm() {
               "pieces of a tree of mean weight (default: as fill says); fill=N: thousandths "
               "of the time to fill the pipeline, about (default 15); piece=BYTES: instead of "
               "segments or fill, pieces of about so many bytes, with trees that are the same "
-              "whatever the size and message; form=async|trees: trees is "
-              "async without comparing other forms (default async); "
+              "whatever the size and message; form=async|trees|short: trees is "
+              "async without comparing other forms, short is trees of few hops in pieces of 256 "
+              "bytes, or as piece says, for small sizes on networks without switches (default "
+              "async); "
               "size=BYTES, message=TIME: size and cost of a message to choose for, also between "
               "trees and reduce-scatter + all-gather where no other option is given (default "
               "64MiB, 0ns)",

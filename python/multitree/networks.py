@@ -2,6 +2,7 @@
 """Topologies: from specs, files and networkx graphs."""
 from __future__ import annotations
 
+import numbers
 import os
 import warnings
 from typing import TYPE_CHECKING, Any, Union
@@ -23,6 +24,13 @@ LINK = np.dtype([("src", "u4"), ("dst", "u4"), ("bandwidth", "u8"), ("latency", 
 DEFAULT_BANDWIDTH = "16GB/s"
 DEFAULT_LATENCY = "150ns"
 
+#: A number of GB/s from here on was meant as bytes a second.
+MOST_GIGABYTES = 1_000_000
+
+#: What other programs call the two, as in files.
+OTHER_NAMES = {"bw": "bandwidth", "capacity": "bandwidth", "datarate": "bandwidth", "linkspeed": "bandwidth",
+               "rate": "bandwidth", "speed": "bandwidth", "delay": "latency", "lat": "latency", "linklatency": "latency"}
+
 
 def topology(what: TopologyLike, *, bandwidth: str = DEFAULT_BANDWIDTH, latency: str = DEFAULT_LATENCY) -> Topology:
     """A network from whatever names one.
@@ -31,10 +39,10 @@ def topology(what: TopologyLike, *, bandwidth: str = DEFAULT_BANDWIDTH, latency:
         DOT, GraphML, NCCL's and ASTRA-sim's), a networkx graph, or a `Topology`, which is returned as it is.
     bandwidth, latency: of edges of a networkx graph that do not say theirs.
 
-    In a networkx graph a node is a rank unless it has an attribute ``switch`` that is true; ranks are numbered in the
-    order of the nodes. An edge may have ``bandwidth`` ("16GB/s", or bytes a second) and ``latency`` ("150ns", or
-    seconds). Edges of a `Graph` are links in both directions, those of a `DiGraph` in one; parallel edges of
-    multigraphs are links of their own.
+    In a networkx graph a node is a rank unless it has an attribute ``switch`` that is true, or ``kind`` or ``type``
+    that is "switch"; ranks are numbered in the order of the nodes. An edge may have ``bandwidth`` ("16GB/s", or a
+    number of GB/s) and ``latency`` ("150ns", or a number of ns), as in files. Edges of a `Graph` are links in both
+    directions, those of a `DiGraph` in one; parallel edges of multigraphs are links of their own.
 
     Warns with AssumptionWarning where the content of a file leaves something open. Raises InvalidArgument (spec, edge),
     InvalidInput (content of a file, a network that is not connected), FileError.
@@ -55,22 +63,58 @@ def _warned(noted: tuple[Topology, list[str]]) -> Topology:
     return network
 
 
-def _quantity(value: Any, parse: Any, scale: float, where: str) -> int:
+def _parsed(parse: Any, text: str, where: str) -> int:
+    try:
+        return parse(text)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{where}: {error}") from None
+
+
+def _bandwidth(value: Any, where: str) -> int:
     if isinstance(value, str):
-        return parse(value)
-    if isinstance(value, (int, float)) and value >= 0:
-        return round(value * scale)
-    raise InvalidArgument(f"{where}: expected text with a unit or a number, got {value!r}")
+        return _parsed(_core.parse_bandwidth, value, where)
+    if not isinstance(value, numbers.Real) or not 0 < value < MOST_GIGABYTES:
+        raise InvalidArgument(f"{where}: bandwidth: expected text such as '16GB/s', or GB/s as a number above 0 and below "
+                              f"{MOST_GIGABYTES:,}, got {value!r}")
+    return round(float(value) * 1e9)
+
+
+def _latency(value: Any, where: str) -> int:
+    if isinstance(value, str):
+        return _parsed(_core.parse_time, value, where)
+    # What is less than a picosecond was meant as seconds.
+    if not isinstance(value, numbers.Real) or not (value == 0 or 1e-3 <= value <= 1e9):
+        raise InvalidArgument(f"{where}: latency: expected text such as '150ns', or ns as a number: 0, or from 0.001 to "
+                              f"1e9, got {value!r}")
+    return round(float(value) * 1e3)
+
+
+def _is_switch(attributes: Any) -> bool:
+    return bool(attributes.get("switch", False)) or any(
+        str(attributes.get(name, "")).lower() == "switch" for name in ("kind", "type"))
+
+
+def _check_names(attributes: Any, where: str) -> None:
+    """An edge that says its rate by another name would have the default."""
+    for name in attributes:
+        meant = OTHER_NAMES.get(str(name).lower().replace("_", "").replace("-", ""))
+        if meant is not None and meant not in attributes:
+            raise InvalidArgument(f"{where}: expected an attribute {meant!r}, got {name!r}, which is not read")
 
 
 def _from_graph(graph: Any, bandwidth: str, latency: str) -> Topology:
     number = {node: i for i, node in enumerate(graph.nodes)}
-    nodes = [(str(node), bool(graph.nodes[node].get("switch", False))) for node in graph.nodes]
+    nodes = [(str(node), _is_switch(graph.nodes[node])) for node in graph.nodes]
     links = []
+    unread = sum("weight" in data and "bandwidth" not in data for _, _, data in graph.edges(data=True))
+    if unread:
+        warnings.warn(f"{unread} of {graph.number_of_edges()} edges have a 'weight', which is not read, and no 'bandwidth': "
+                      f"{bandwidth} is taken", AssumptionWarning, stacklevel=3)
     for a, b, data in graph.edges(data=True):
         where = f"edge {a}-{b}"
-        rate = _quantity(data.get("bandwidth", bandwidth), _core.parse_bandwidth, 1, f"{where}: bandwidth")
-        delay = _quantity(data.get("latency", latency), _core.parse_time, 1e12, f"{where}: latency")
+        _check_names(data, where)
+        rate = _bandwidth(data.get("bandwidth", bandwidth), where)
+        delay = _latency(data.get("latency", latency), where)
         links.append((number[a], number[b], rate, delay))
         if not graph.is_directed():
             links.append((number[b], number[a], rate, delay))
@@ -79,7 +123,7 @@ def _from_graph(graph: Any, bandwidth: str, latency: str) -> Topology:
 
 def to_networkx(self: Topology) -> networkx.MultiDiGraph:
     """The network as a networkx `MultiDiGraph`: nodes by name with ``rank`` (-1: a switch) and ``switch``, edges with
-    ``bandwidth`` in bytes a second and ``latency`` in seconds. Needs networkx."""
+    ``bandwidth`` in GB/s and ``latency`` in ns, as `topology()` reads them. Needs networkx."""
     import networkx
 
     graph = networkx.MultiDiGraph(name=self.name)
@@ -87,7 +131,7 @@ def to_networkx(self: Topology) -> networkx.MultiDiGraph:
     for name, rank in zip(names, self.node_ranks):
         graph.add_node(name, rank=rank, switch=rank < 0)
     for src, dst, rate, delay in self.links.tolist():
-        graph.add_edge(names[src], names[dst], bandwidth=rate, latency=delay * 1e-12)
+        graph.add_edge(names[src], names[dst], bandwidth=rate / 1e9, latency=delay / 1e3)
     return graph
 
 

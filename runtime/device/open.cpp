@@ -37,24 +37,35 @@ struct Library {
   std::string why;
 };
 
-Library load() {
+/// Those that there are; last of all it is left to the loader.
+std::vector<std::string> places_to_look() {
+  if (const char* named = std::getenv(kNamed)) return {named};
+  const std::filesystem::path folder = own_folder();
   std::vector<std::string> places;
-  if (const char* named = std::getenv(kNamed)) {
-    places.emplace_back(named);
-  } else {
-    const std::filesystem::path folder = own_folder();
-    places = {folder / kLibrary, folder / "../lib" / kLibrary};
-    // In a build tree, from tools/ and from tests/NAME/.
-    places.push_back(folder / "../runtime/device" / kLibrary);
-    places.push_back(folder / "../../runtime/device" / kLibrary);
-    places.emplace_back(kLibrary);
+  // The last two are in a build tree, from tools/ and from tests/NAME/.
+  for (const char* from : {".", "../lib", "../runtime/device", "../../runtime/device"}) {
+    const std::filesystem::path place = folder / from / kLibrary;
+    std::error_code error;
+    if (std::filesystem::exists(place, error)) places.push_back(place);
   }
+  places.emplace_back(kLibrary);
+  return places;
+}
+
+Library load() {
   Library library;
-  for (const std::string& place : places) {
+  for (const std::string& place : places_to_look()) {
     void* handle = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-      const char* error = ::dlerror();
-      library.why += fmt::format("{}{}", library.why.empty() ? "" : "; ", error);
+      const std::string error = ::dlerror();
+      const bool nowhere = place == kLibrary && error.starts_with(kLibrary);
+      if (nowhere && !library.why.empty()) continue;
+      library.why += library.why.empty() ? "" : "; ";
+      library.why += nowhere ? fmt::format(
+                                   "{} lies neither beside the program nor in ../lib, and "
+                                   "the loader does not find it; {} may name it",
+                                   kLibrary, kNamed)
+                             : error;
       continue;
     }
     // Never closed: CUDA does not survive being unloaded.

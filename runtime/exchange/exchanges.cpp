@@ -113,7 +113,7 @@ std::unique_ptr<Operation> Exchanges::start(const ExchangeCall& call, std::uint6
   if (call.exchange == Exchange::AllToAll) {
     if (auto operation = path_.all_to_all(call, sequence)) {
       ++sequence;
-      return operation;
+      return std::move(*operation);
     }
   }
   return start_traffic(call, moves, sequence);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,10 +65,11 @@ class HostMemoryPath : public Path {
   /// where that is done by messages (Announcements). It ends in Error(InvalidArgument) if they
   /// differ.
   virtual std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) = 0;
-  /// Starts Exchange::AllToAll, which has been checked; null where the path has no better way than
-  /// messages.
-  virtual std::unique_ptr<Operation> all_to_all(const ExchangeCall&, std::uint64_t /*sequence*/) {
-    return nullptr;
+  /// Starts Exchange::AllToAll, which has been checked; null if it is over already. Nothing where
+  /// the path has no better way than messages.
+  virtual std::optional<std::unique_ptr<Operation>> all_to_all(const ExchangeCall&,
+                                                               std::uint64_t /*sequence*/) {
+    return std::nullopt;
   }
   /// How many calls with lower numbers than this are the path's own, and nobody's collectives.
   [[nodiscard]] virtual std::uint64_t own_calls_before(std::uint64_t) const { return 0; }

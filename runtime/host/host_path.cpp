@@ -130,10 +130,18 @@ std::unique_ptr<Operation> HostPath::agree_on(const CommonCall& call, std::uint6
                     sequence);
 }
 
-std::unique_ptr<Operation> HostPath::all_to_all(const ExchangeCall& call, std::uint64_t sequence) {
+std::optional<std::unique_ptr<Operation>> HostPath::all_to_all(const ExchangeCall& call,
+                                                               std::uint64_t sequence) {
   const Call gather{Collective::AllGather, call.send, call.recv, call.sent.counts.front(),
                     call.type};
-  auto request = request_of(gather, common_call(call), Rank{0}, sequence);
+  const CommonCall common = common_call(call);
+  if (fits_cards(*group_, gather)) {
+    engine_->look_after_others();
+    CardOperation operation(*group_, gather, common, Rank{0}, active(recorder_.get()));
+    if (advance_shortly(operation, group_->patience())) return nullptr;
+    return request_of(std::make_unique<CardOperation>(std::move(operation)), common, sequence);
+  }
+  auto request = request_of(gather, common, Rank{0}, sequence);
   engine_->poll();
   return request;
 }

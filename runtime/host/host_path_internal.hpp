@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
@@ -34,7 +35,8 @@ class HostPath final : public HostMemoryPath {
     return group_->owner(memory);
   }
   std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) override;
-  std::unique_ptr<Operation> all_to_all(const ExchangeCall& call, std::uint64_t sequence) override;
+  std::optional<std::unique_ptr<Operation>> all_to_all(const ExchangeCall& call,
+                                                       std::uint64_t sequence) override;
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:

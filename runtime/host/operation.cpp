@@ -17,19 +17,29 @@ namespace {
 /// Outputs of all ranks that together exceed this go past the caches.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{48} << 20;
 
+/// Of all ranks together, where they only copy and each has a processor: what stays in the second
+/// cache of one while the others copy it out. Where they take turns on processors, or wait for each
+/// other to sum, larger pieces need fewer waits.
+constexpr std::uint64_t kPiecesOfAll = 512 * 1024;
 /// Where one rank copies in what others copy out, a vector goes in so many pieces, so that they do
 /// so at the same time; but in none smaller than this. Measured with 2 ranks: a broadcast of 1 MiB
 /// takes two thirds of the time that it takes in one piece.
 constexpr std::uint64_t kPiecesFromRoot = 4, kLeastFromRoot = 64 * 1024;
 
 /// Elements of a piece, in whole cache lines where so many fit.
-std::uint64_t piece_elements(const Call& call, std::uint32_t ranks, std::uint64_t shards) {
+std::uint64_t piece_elements(const Group& group, const Call& call, std::uint64_t shards) {
   const std::uint64_t width = size_of(call.type), line = 64 / width;
-  std::uint64_t bytes = piece_bytes(ranks) / shards;
-  if (facts(call.collective).start == Holder::Root) {
-    bytes = std::min(bytes, std::max(call.count * width / kPiecesFromRoot, kLeastFromRoot));
+  std::uint64_t bytes = piece_bytes(group.size());
+  const bool from_root = facts(call.collective).start == Holder::Root;
+  if (group.size() <= group.processors() && !reduces(call.collective)) {
+    if (from_root || shards == 1) {
+      bytes = std::min(bytes, std::max(kPiecesOfAll / group.size(), kLeastFromRoot));
+    }
+    if (from_root) {
+      bytes = std::min(bytes, std::max(call.count * width / kPiecesFromRoot, kLeastFromRoot));
+    }
   }
-  const std::uint64_t room = bytes / width;
+  const std::uint64_t room = bytes / shards / width;
   return room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
 }
 
@@ -56,7 +66,7 @@ HostOperation::HostOperation(Group& group, const Call& call, const CommonCall& c
   const std::uint64_t bytes = elements_of(call, group.size()) * width_;
   past_caches_ = bytes * group.size() > kCachedBytes;
   pieces_.elements = call.count;
-  pieces_.each = piece_elements(call, group.size(), shards_sent_);
+  pieces_.each = piece_elements(group, call, shards_sent_);
   // Parts have a publication between each two: of pieces that are copied in, reduced and copied
   // out.
   reserved_ = pieces_.count() + 2;

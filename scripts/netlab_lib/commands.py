@@ -117,8 +117,9 @@ def _ls(arguments, _):
         print(f"{node.name:<10} {kind:<8} {node.address:<14} process {lab.pids[i]}")
     for link in lab.network.links:
         a, b = lab.network.nodes[link.a].name, lab.network.nodes[link.b].name
-        print(f"{a}-{b:<10} {link.dev_a} {link.address_a} - {link.dev_b} {link.address_b}  "
-              f"{link.rate_ab / 1e6:g} / {link.rate_ba / 1e6:g} Mbit/s")
+        ends = [link.dev_a, link.dev_b] if lab.options["bare"] else [f"{link.dev_a} {link.address_a}",
+                                                                     f"{link.dev_b} {link.address_b}"]
+        print(f"{a}-{b:<10} {' - '.join(ends)}  {link.rate_ab / 1e6:g} / {link.rate_ba / 1e6:g} Mbit/s")
     return 0
 
 
@@ -189,7 +190,7 @@ TAKES_COMMAND = {"with", "exec", "run", ""}
 
 
 def main(argv):
-    if not argv or argv[0] in ("-h", "--help"):
+    if not argv or argv[0] in ("-h", "--help", "help"):
         print(USAGE, end="")
         return 0 if argv else 2
     try:

@@ -78,7 +78,9 @@ def _watch(running, deadline, grace):
                     print(f"netlab: rank {rank} died by signal {code - 128}", file=sys.stderr)
         if running and time.monotonic() > end:
             late = ", ".join(map(str, sorted(running.values())))
-            print(f"netlab: {'killing' if said else f'not done within {deadline:g} s:'} rank {late}", file=sys.stderr)
+            why = f"killing rank {late}, {grace:g} s after the first failure (--grace)" if said else \
+                f"not done within {deadline:g} s (--deadline): rank {late}"
+            print(f"netlab: {why}", file=sys.stderr)
             _kill(running, signal.SIGTERM)
             code = code or TIMED_OUT
             time.sleep(0.2)

@@ -140,6 +140,23 @@ def stops(netlab, program):
         expect("over link 0-1" in job.end(failed=True), f"no link is named\n{job.job.text}")
 
 
+def names_the_port(netlab, multitree):
+    """Where calls do not go on, a cable that is silent before the job begins ends it, and the message says which."""
+    with Two(netlab) as (name, file):
+        netlab.run("set", name, "n0-n1:1", "--drop")
+        said = netlab.run("run", name, "--", multitree, "run", "-t", file, "-a", "multitree", "-b", "64K", "-e", "64K", code=4)
+        expect(re.search(r"over link 0-1: connection to rank \d failed \(.*, from port l\d\)|nothing from rank", said), said)
+
+
+def pulled(netlab, multitree):
+    """A port without carrier delays nothing, and both ends say that its messages go over the other cable."""
+    with Two(netlab) as (name, file):
+        netlab.run("set", name, "n0-n1:1", "--down")
+        said = netlab.run("run", name, "--", multitree, "run", "-t", file, "-a", "multitree", "-b", "64K", "-e", "64K", "-n", "1")
+        for here, there in ("n0", "n1"), ("n1", "n0"):
+            expect(re.search(rf"{here}: port l\d, which has a cable in \S+, has no address.* messages to {there} go", said), said)
+
+
 def main():
     script, program, multitree, *wanted = sys.argv[1:]
     reason = can_emulate() or without_ipv6()
@@ -153,7 +170,9 @@ def main():
              "cut": lambda: goes_on(netlab, program),
              "cut-encrypted": lambda: goes_on(netlab, program, MULTITREE_ENCRYPT="1"),
              "begun": lambda: starts_without_one(netlab, program),
-             "stop": lambda: stops(netlab, program)}
+             "stop": lambda: stops(netlab, program),
+             "silent": lambda: names_the_port(netlab, os.path.abspath(multitree)),
+             "pulled": lambda: pulled(netlab, os.path.abspath(multitree))}
     for name in wanted or cases:
         cases[name]()
         print(f"{name}: ok", flush=True)

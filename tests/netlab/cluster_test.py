@@ -184,7 +184,7 @@ def case_check_links(netlab):
         netlab.run("set", name, "n1-n4", "--drop")
         netlab.run("set", name, "n0-n3", "--rate", "10mbit")
         job = netlab.start("run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t",
-                           "torus:3x2?bw=12.5MB/s&lat=50us", "--check-links", "5", "--link-timeout", "3")
+                           "torus:3x2?bw=12.5MB/s&lat=50us", "--check-links", "4.5", "--link-timeout", "3")
         try:
             output, errors = job.communicate(timeout=DEADLINE)
         finally:

@@ -25,6 +25,38 @@ PLAIN = [
 ]
 
 
+# Attributes of an edge of a networkx graph.
+EDGES = [
+    ({"bandwidth": float("nan")}, "edge a-b: bandwidth: .*GB/s as a number above 0 .*got nan"),
+    ({"bandwidth": 0}, "got 0"),
+    ({"bandwidth": -1.5}, "got -1.5"),
+    ({"bandwidth": 16e9}, "below 1,000,000, got 16000000000.0"),
+    ({"bandwidth": "16 gigs"}, "edge a-b: .*16 gigs"),
+    ({"bandwidth": None}, "got None"),
+    ({"latency": 1e-6}, "ns as a number.*got 1e-06"),
+    ({"latency": "soon"}, "edge a-b: .*soon"),
+    ({"bw": 10}, "edge a-b: expected an attribute 'bandwidth', got 'bw', which is not read"),
+    ({"Link_Speed": 10}, "'bandwidth', got 'Link_Speed'"),
+    ({"bandwidth": 10, "delay": 1}, "'latency', got 'delay'"),
+]
+
+
+@pytest.mark.parametrize("attributes, words", EDGES, ids=[row[1] for row in EDGES])
+def test_of_edges(attributes, words):
+    graph = pytest.importorskip("networkx").Graph()
+    graph.add_edge("a", "b", **attributes)
+    with pytest.raises(InvalidArgument, match=words):
+        multitree.topology(graph)
+
+
+def test_a_weight_is_no_bandwidth():
+    graph = pytest.importorskip("networkx").Graph()
+    graph.add_edge("a", "b", weight=3)
+    graph.add_edge("b", "c", weight=3, bandwidth=3)
+    with pytest.warns(multitree.AssumptionWarning, match="1 of 2 edges have a 'weight'.*16GB/s is taken"):
+        multitree.topology(graph)
+
+
 @pytest.mark.parametrize("mistake, kind, words", PLAIN, ids=[row[2] for row in PLAIN])
 def test_without_ranks(mistake, kind, words):
     with pytest.raises(kind, match=words) as caught:

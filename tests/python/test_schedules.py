@@ -127,13 +127,26 @@ def test_networkx():
     star = networkx.DiGraph(name="star")
     star.add_node("hub", switch=True)
     for i in range(3):
-        star.add_edge(i, "hub", bandwidth="10GB/s", latency=1e-6)
-        star.add_edge("hub", i, bandwidth=5e9)
+        star.add_edge(i, "hub", bandwidth="10GB/s", latency=1000)
+        star.add_edge("hub", i, bandwidth=5.0)
     network = multitree.topology(star)
     assert (network.num_ranks, network.num_nodes, network.name) == (3, 4, "star")
     assert sorted(network.links["bandwidth"]) == [5 * 10**9] * 3 + [10**10] * 3
+    assert sorted(network.links["latency"]) == [150_000] * 3 + [10**6] * 3
     back = multitree.topology(network.to_networkx())
     assert sorted(back.links.tolist()) == sorted(network.links.tolist())
+
+
+def test_a_graph_is_the_same_network_as_its_file(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_node("leaf", kind="Switch")
+    for i in range(3):
+        graph.add_edge(f"h{i}", "leaf", bandwidth=12.5, latency=500)
+    networkx.write_graphml(graph, tmp_path / "net.graphml")
+    network, file = multitree.topology(graph), multitree.topology(tmp_path / "net.graphml")
+    assert (network.num_ranks, network.node_names) == (3, file.node_names)
+    assert network.links.tolist() == file.links.tolist()
 
 
 def test_changes():

@@ -108,6 +108,18 @@ TEST_F(InstalledCluster, ABadFileIsNone) {
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
+/// What a cable without carrier was to carry would take another way in silence.
+TEST_F(InstalledCluster, APortThatIsDownIsNamedOnce) {
+  write_file(file(), cluster_text(own_name()));
+  ::testing::internal::CaptureStderr();
+  warn_of_ports_without_address();
+  warn_of_ports_without_address();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, ::testing::HasSubstr(": port p0, which has a cable in " + file()));
+  EXPECT_THAT(said, ::testing::HasSubstr("messages to another.example go over other"));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
 /// All ranks are on one of its hosts, so a network of two is none of theirs.
 TEST_F(InstalledCluster, AJobOnOneHostHasNoUseForIt) {
   write_file(file(), cluster_text(own_name()));

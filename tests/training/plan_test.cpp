@@ -207,6 +207,19 @@ TEST(RefinedPlan, HasVeryFinePiecesForSmallModels) {
             0.85 * simulate_plan(plan, mesh, nic::Model::Message).seconds);
 }
 
+/// 31 KB are under way for 16 hops otherwise, and meet each other.
+TEST(RefinedPlan, HasTreesOfFewHopsForFewBytes) {
+  const Topology torus = make_topology("torus:8x8");
+  const Model model{"one", {{"layer", 1.2e-5, 1.2e-5, {31'400}}}};
+  const Costs costs = Costs::symmetric({3e-6, 3.1e-11});
+  const Plan plan = make_plan("priority", model, costs, "allreduce-optimal");
+  const double bound = certify_iteration(model, torus).bound.seconds;
+  EXPECT_GT(simulate_plan(plan, torus, nic::Model::Message).seconds, 1.04 * bound);
+  const RefinedPlan refined = refine_plan(plan, costs, torus, nic::Model::Message, bound);
+  EXPECT_LE(refined.times.seconds, 1.03 * bound);
+  EXPECT_EQ(refine_plan(plan, costs, torus, nic::Model::Message, bound).plan, refined.plan);
+}
+
 /// A front layer that is ready last, and needed first, behind others.
 const Model kLargeFirst{"large first",
                         {{"large", 2e-5, 2e-5, {12 << 20}},

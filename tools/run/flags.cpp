@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -67,6 +68,14 @@ std::string check_progress(const std::string& text) {
 std::string check_seconds_or_0(const std::string& text) {
   const std::string error = check_seconds(text);
   return error.empty() || text == "0" ? std::string() : "expected 0 or" + error.substr(8);
+}
+
+std::string check_times(const std::string& text) {
+  double times = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, times);
+  if (error == std::errc{} && rest == end && times >= 1 && times <= 1e6) return {};
+  return fmt::format("expected a factor from 1 to 1000000, such as 1.5, got '{}'", text);
 }
 
 /// What is run, and on which network.
@@ -135,7 +144,7 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
       ->check(CLI::Validator(check_seconds_or_0, "", "seconds"));
   app.add_option("--check-links", flags.check_links,
                  "Measure links only; name those that take so many times what is declared")
-      ->check(number_from(1));
+      ->check(CLI::Validator(check_times, "", "times"));
   app.add_option("--on-failure", flags.on_failure,
                  "When a rank or a link dies or falls silent: stop, shrink (go on without ranks), "
                  "replan (around links), go-on (both), continue (what is under way goes on over "

@@ -45,7 +45,7 @@ std::vector<std::uint32_t> ranks_of(const std::string& map, const Topology& netw
     return same;
   }
   if (map == kByHost) return place_by_host(network, hosts);
-  return place_by_map(parse_rank_map(read_file(map), map, network), hosts);
+  return place_by_map(parse_rank_map(read_text_file(map), map, network), hosts);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void follow_installed_cluster(runtime::Bootstrap& job, bool follows, runtime::De
 
 void check_map(const std::string& map, const Topology& network) {
   if (map.empty() || map == kIdentity || map == kByHost) return;
-  static_cast<void>(parse_rank_map(read_file(map), map, network));
+  static_cast<void>(parse_rank_map(read_text_file(map), map, network));
 }
 
 void check_map_here(const std::string& map, const Topology& network) {

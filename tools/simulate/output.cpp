@@ -57,9 +57,10 @@ std::string simulation_header(const SimulationSetup& setup, std::uint64_t clock_
 std::string simulation_line(const SimulatedRow& row) {
   const nic::Simulation& r = row.result;
   const bool has_links = r.busiest_link_flits > 0 && r.cycles > 0;
-  return fmt::format("{:>12} {:<24} {:>12} {:>12.3f} {:>9.3f} {:>9.3f} {:>7.3f} {:>7} {:>6}\n",
+  // The time of what was not completed is no speed.
+  return fmt::format("{:>12} {:<24} {:>12} {:>12.3f} {:>9.3f} {:>9.3f} {:>7} {:>7} {:>6}\n",
                      row.bytes, row.algorithm, r.cycles, r.seconds() * 1e6, row.algbw(),
-                     row.busbw(), row.of_bound(),
+                     row.busbw(), r.errors.empty() ? fmt::format("{:.3f}", row.of_bound()) : "-",
                      has_links ? fmt::format("{:.3f}", static_cast<double>(r.busiest_link_flits) /
                                                            static_cast<double>(r.cycles))
                                : "-",

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <limits>
 #include <utility>
 
+#include "topologies/notes.hpp"
 #include "topologies/spec.hpp"
 #include "topologies/words.hpp"
 
@@ -137,6 +139,20 @@ Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
   return {src, dst,
           attributes.bandwidth.empty() ? defaults.bandwidth : to_bandwidth(attributes.bandwidth),
           attributes.latency.empty() ? defaults.latency : to_latency(attributes.latency)};
+}
+
+void UnreadWeights::look_at(const EdgeAttributes& edge) {
+  ++edges_;
+  if (edge.bandwidth.empty() && std::ranges::find(edge.others, "weight") != edge.others.end()) {
+    ++unread_;
+  }
+}
+
+void UnreadWeights::note(Bandwidth taken, const std::string& file) const {
+  if (unread_ == 0) return;
+  Notes::add(fmt::format(
+      "{}: {} of {} edges have a 'weight', which is not read, and no 'bandwidth': {} is taken",
+      file, unread_, edges_, to_string(taken)));
 }
 
 std::string name_of_file(const std::string& file) {

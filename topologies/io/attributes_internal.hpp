@@ -3,6 +3,7 @@
 /// The attributes of nodes and edges that the DOT and the GraphML reader share.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,18 @@ struct EdgeAttributes {
 RawNode to_raw_node(NodeAttributes attributes);
 Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
              const LinkDefaults& defaults);
+
+/// Edges whose `weight` may have been meant as their bandwidth; as it may be anything else, it is
+/// no error.
+class UnreadWeights {
+ public:
+  void look_at(const EdgeAttributes& edge);
+  /// What was taken in their place, if there are any.
+  void note(Bandwidth taken, const std::string& file) const;
+
+ private:
+  std::size_t edges_ = 0, unread_ = 0;
+};
 
 /// The name of a network whose file gives none: the file's name without folders and extension.
 std::string name_of_file(const std::string& file);

@@ -159,13 +159,16 @@ RawNetwork to_raw_network(const DotFile& dot, const std::vector<std::uint32_t>& 
     located(TopologyPart::Node, id,
             [&] { network.nodes.push_back(to_raw_node(dot.nodes[order[id]])); });
   }
+  UnreadWeights weights;
   for (const DotEdge& edge : dot.edges) {
+    weights.look_at(edge.attributes);
     const NodeId src = node_ids[edge.src], dst = node_ids[edge.dst];
     located(TopologyPart::Link, network.links.size(), [&] {
       network.links.push_back(to_link(src, dst, edge.attributes, defaults));
       if (!dot.directed) network.links.push_back(to_link(dst, src, edge.attributes, defaults));
     });
   }
+  weights.note(defaults.bandwidth, file);
   return network;
 }
 
@@ -199,6 +202,7 @@ Topology parse_topology_dot(std::string_view text, const std::string& file,
                             const LinkDefaults& defaults) {
   check_text(text, file);
   check_dot_nesting(text, file);
+  check_dot_numbers(text, file);
   const std::string copy(text);
   const DotFile dot = parse_or_report(copy, file);
   const std::vector<std::uint32_t> order = node_order(dot.nodes);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "topologies/io/text_internal.hpp"
 
 namespace multitree {
@@ -48,6 +50,13 @@ std::size_t line_where(std::string_view text, Visit visit) {
   return 1;
 }
 
+/// Begins as a number does and is none, so the parser ends the number where it can.
+bool is_split(std::string_view token) {
+  const bool number = token.front() == '.' || (token.front() >= '0' && token.front() <= '9');
+  return number && (token.find_first_not_of(".0123456789") != std::string_view::npos ||
+                    std::ranges::count(token, '.') > 1);
+}
+
 // The text of a quoted token.
 std::string unquoted(std::string_view token) {
   if (token.size() < 2 || token.front() != '"') return std::string(token);
@@ -70,6 +79,24 @@ void check_dot_nesting(std::string_view text, const std::string& file) {
     return too_deep;
   });
   if (too_deep) fail_at(file, line, fmt::format("nested deeper than {} levels", kMaxNesting));
+}
+
+void check_dot_numbers(std::string_view text, const std::string& file) {
+  for (std::size_t pos = 0; pos < text.size();) {
+    const bool starts_line = pos == 0 || text[pos - 1] == '\n';
+    if (starts_line && text[pos] == '#') {  // a comment, as preprocessors leave them
+      pos = std::min(text.find('\n', pos), text.size());
+      continue;
+    }
+    const std::string_view token = text.substr(pos, token_length(text.substr(pos)));
+    if (is_split(token)) {
+      fail_at(file, line_at(text, pos),
+              fmt::format("expected a number without exponent, or a name in quotes, got '{}', "
+                          "which DOT takes for two words",
+                          token));
+    }
+    pos += token.size();
+  }
 }
 
 std::size_t dot_syntax_line(const std::string& text, const std::string& problem,

@@ -14,6 +14,10 @@ namespace multitree {
 /// \throws Error(InvalidInput).
 void check_dot_nesting(std::string_view text, const std::string& file);
 
+/// Refuses what the parser would take for a number and a word behind it: `1e9`, `3a`.
+/// \throws Error(InvalidInput).
+void check_dot_numbers(std::string_view text, const std::string& file);
+
 /// Line at which the parser gives up with `problem`: the shortest run of leading lines for which
 /// `syntax_error` says the same. O(log lines) parses.
 std::size_t dot_syntax_line(const std::string& text, const std::string& problem,

@@ -156,6 +156,13 @@ std::string read_file(const std::string& path) {
   }
 }
 
+std::string read_text_file(const std::string& path) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  std::string text = read_file(path);
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+  return text;
+}
+
 void check_writable(const std::string& path) {
   if (path == "-" || is_special(path)) return;
   const std::string target = resolved(path);

@@ -13,6 +13,9 @@ namespace multitree {
 /// The content of a file; "-" is standard input. \throws Error(Io) naming the file and the cause.
 std::string read_file(const std::string& path);
 
+/// The same of a text, without the byte order mark that editors of other systems put before it.
+std::string read_text_file(const std::string& path);
+
 /// Writes a temporary file beside `path` and renames it, so that a reader sees the old content or
 /// the new, never half of it; "-" is standard output. \throws Error(Io); nothing is left behind.
 /// A file that is a symbolic link is followed.

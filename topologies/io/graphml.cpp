@@ -113,6 +113,7 @@ class GraphmlReader {
       read_edge(element, element.attribute("directed").as_bool(direction == "directed"));
     }
     unstated_.fill(network_.links, defaults_.bandwidth, xml_.file());
+    weights_.note(defaults_.bandwidth, xml_.file());
   }
 
   void read_node(const pugi::xml_node& element) {
@@ -161,6 +162,7 @@ class GraphmlReader {
     for (const auto& [name, value] : values) {
       if (!value.empty()) attributes.others.push_back(name);
     }
+    if (!of_zoo_) weights_.look_at(attributes);
     const NodeId src = find_node(element, "source"), dst = find_node(element, "target");
     const std::size_t first = network_.links.size();
     located(element, [&] {
@@ -192,6 +194,7 @@ class GraphmlReader {
   bool of_zoo_ = false;
   RawNetwork network_;
   UnstatedRates unstated_;
+  UnreadWeights weights_;
   std::unordered_map<std::string, NodeId> nodes_;
   std::vector<pugi::xml_node> node_elements_, link_elements_;
 };

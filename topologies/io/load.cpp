@@ -71,7 +71,7 @@ Topology load_topology(const std::string& spec_or_file) {
   const std::filesystem::path path(spec_or_file);
   const auto format =
       std::ranges::find(kFormats, path.extension().string(), &TopologyFormat::extension);
-  if (format != kFormats.end()) return format->parse(read_file(spec_or_file), spec_or_file);
+  if (format != kFormats.end()) return format->parse(read_text_file(spec_or_file), spec_or_file);
   const auto is_family = [&](const TopologyFamily& family) { return family.name == spec_or_file; };
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored) ||

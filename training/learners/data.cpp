@@ -227,7 +227,7 @@ std::unique_ptr<DataSet> read_text(const std::string& file, std::size_t length, 
 }
 
 std::unique_ptr<DataSet> read_samples(const std::string& file, std::uint64_t seed, Shards shards) {
-  const std::string text = read_file(file);
+  const std::string text = read_text_file(file);
   std::vector<float> inputs;
   std::vector<std::uint32_t> labels;
   std::size_t width = 0, number = 0, classes = 0;

@@ -3,8 +3,8 @@
 /// DeAR: an all-reduce as its two halves, one beside the backward pass, one beside the next forward
 /// pass.
 #include <algorithm>
+#include <cstddef>
 #include <optional>
-#include <set>
 
 #include "training/channel_internal.hpp"
 #include "training/cut_search_internal.hpp"
@@ -49,34 +49,36 @@ class Interleaving {
 
   void run() {
     while (unscattered_ != 0 || !ungathered_.empty()) {
-      const auto group = next_gather();
-      group ? gather(*group) : scatter();
+      const auto place = next_gather();
+      place ? gather(*place) : scatter();
     }
   }
 
  private:
-  /// The first in forward order that holds up no reduce-scatter.
+  /// Where the first in forward order is that holds up no reduce-scatter.
   [[nodiscard]] std::optional<std::size_t> next_gather() const {
-    for (const std::size_t group : ungathered_) {
-      const double end =
-          channel_.free_at() + channel_.duration(Collective::AllGather, groups_[group].bytes);
-      if (unscattered_ == 0 || end <= groups_[unscattered_ - 1].ready) return group;
+    for (std::size_t place = ungathered_.size(); place-- > 0;) {
+      const double end = channel_.free_at() + channel_.duration(Collective::AllGather,
+                                                                groups_[ungathered_[place]].bytes);
+      if (unscattered_ == 0 || end <= groups_[unscattered_ - 1].ready) return place;
     }
     return std::nullopt;
   }
-  void gather(std::size_t group) {
-    channel_.run(gather_of(groups_[group], channel_.free_at()));
-    ungathered_.erase(group);
+  void gather(std::size_t place) {
+    channel_.run(gather_of(groups_[ungathered_[place]], channel_.free_at()));
+    ungathered_.erase(ungathered_.begin() + static_cast<std::ptrdiff_t>(place));
   }
   void scatter() {
     channel_.run(transfer_of(groups_[--unscattered_], Collective::ReduceScatter));
-    ungathered_.insert(unscattered_);
+    ungathered_.push_back(unscattered_);
   }
 
   const std::vector<Gradient>& groups_;
   Channel& channel_;
   std::size_t unscattered_;  ///< the groups below it, the last of them next
-  std::set<std::size_t> ungathered_;
+  /// Those in front come last, as they are scattered last. No set, as a search of cuts makes
+  /// thousands.
+  std::vector<std::size_t> ungathered_;
 };
 
 bool chosen(const Spec& options, std::string_view key, std::string_view yes, std::string_view no) {
@@ -95,6 +97,7 @@ struct Options {
 Iteration run_groups(const Model& model, const Costs& costs, const std::vector<Gradient>& groups,
                      const Options& options) {
   Channel channel(costs);
+  channel.reserve(2 * groups.size());
   if (!options.barrier) {
     Interleaving(groups, channel).run();
     return finish_apart(model, channel);

@@ -3,6 +3,7 @@
 /// Reads the file and finds this host in it.
 #include "runtime/messages/network/cables.hpp"
 
+#include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <unistd.h>
@@ -72,16 +73,33 @@ std::string digest_words(const NamedCluster& named) {
   return std::string(view_of(digest_of(named.text)));
 }
 
-/// Once in a process for each file.
-void warn_of_bad_file(const std::string& file, const Error& error) {
+/// Whether it is the first time in this process that this is told.
+bool tells_first(const std::string& what) {
   static std::mutex mutex;
   static std::set<std::string> told;
   const std::scoped_lock lock(mutex);
-  if (!told.insert(file).second) return;
+  return told.insert(what).second;
+}
+
+void warn_of_bad_file(const std::string& file, const Error& error) {
+  if (!tells_first(file)) return;
   logger().warn(
       "{}; it is not used: write it anew by 'multitree cluster discover --install', or "
       "remove it",
       error.what());
+}
+
+/// A port that is down has no address, and what it was to carry goes another way, which is slower.
+void warn_of_port(const End& end, const Cable& cable, const NamedCluster& named) {
+  if (!tells_first(end.port + " of " + named.file)) return;
+  std::set<std::string> others;
+  for (const End& other : cable.ends) {
+    if (other.node != end.node) others.insert(other.node);
+  }
+  logger().warn(
+      "{}: port {}, which has a cable in {}, has no address fe80:: (no carrier?): "
+      "messages to {} go over other cables or networks",
+      end.node, end.port, named.words(), fmt::join(others, ", "));
 }
 
 /// None: there is no file, it cannot be read, or this host is none of its.
@@ -193,6 +211,20 @@ void warn_of_other_order(Seat seat, std::uint32_t ranks) {
       "rank {} runs on {}, and is {} of {}: schedules of that network use other "
       "cables than they seem to; start ranks in the order of its hosts",
       index(seat), own, meant, named->words());
+}
+
+void warn_of_ports_without_address() {
+  const auto named = named_cluster();
+  const auto place = named ? own_place(named->cluster) : std::nullopt;
+  if (!place) return;
+  const auto addresses = link_addresses();
+  const std::string& node = named->cluster.hosts[*place].node;
+  for (const Cable& cable : named->cluster.cables) {
+    for (const End& end : cable.ends) {
+      const bool is_own = cable.ends.size() == 2 && end.node == node;
+      if (is_own && !addresses.contains(end.port)) warn_of_port(end, cable, *named);
+    }
+  }
 }
 
 Host describe_host_with_cables() {

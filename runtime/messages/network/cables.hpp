@@ -49,4 +49,8 @@ std::optional<std::size_t> own_place(const cluster::Cluster& cluster);
 /// in another way: then schedules of that network use other cables than they seem to.
 void warn_of_other_order(Seat seat, std::uint32_t ranks);
 
+/// \pre the job is on several hosts, which have the same file. Says, once in a process, which ports
+/// of this host are down: messages of their cables take other ways, in silence otherwise.
+void warn_of_ports_without_address();
+
 }  // namespace multitree::runtime

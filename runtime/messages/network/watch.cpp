@@ -156,8 +156,10 @@ void LinkWatch::find_left(SilentLinks& silent) const {
   silent.left.assign(left.begin(), left.end());
 }
 
-void LinkWatch::link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const {
-  const std::string why = words_of(silent, self_);
+void LinkWatch::link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent,
+                             const std::string& reason) const {
+  const std::string why =
+      words_of(silent, self_) + (reason.empty() ? std::string() : ": " + reason);
   bootstrap.report_dead_links(silent.peers, silent.left, why);
   throw LinkError(link_between(self_, silent.peers.front()),
                   fmt::format("rank {}: {}", self_, why));
@@ -174,7 +176,7 @@ void await_contacts(Bootstrap& bootstrap, Transport& transport, const LinkWatch&
     const Contact contact = look(i);
     if (!contact.failure.empty()) {
       if (links.watches_hosts() && !await_failure(bootstrap)) {
-        links.link_is_dead(bootstrap, links.unreachable(peers[i]));
+        links.link_is_dead(bootstrap, links.unreachable(peers[i]), contact.failure);
       }
       throw Error(ErrorCode::Transport, fmt::format("rank {}: first contact with rank {}: {}",
                                                     bootstrap.seat(), peers[i], contact.failure));

@@ -59,8 +59,9 @@ class LinkWatch {
   /// Then a rank that lives and cannot be reached is behind a dead link.
   [[nodiscard]] bool watches_hosts() const { return heartbeats_ != nullptr && ways_.alone; }
   [[nodiscard]] SilentLinks unreachable(Seat peer) const;
-  /// Tells the others. \throws LinkError
-  [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const;
+  /// Tells the others. `reason`: behind what it says, if not empty. \throws LinkError
+  [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent,
+                                 const std::string& reason = {}) const;
 
  private:
   void find_left(SilentLinks& silent) const;

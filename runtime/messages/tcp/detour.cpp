@@ -143,7 +143,9 @@ void TcpTransport::give_up_waiting(Peer& peer, std::chrono::steady_clock::time_p
 /// No way leads there. Whoever was met and has not left is behind a dead link, unless the other end
 /// finds one.
 void TcpTransport::fail(Peer& peer) {
-  const std::string why = peer.dial->why();
+  const std::optional<Wire> wire = links_.ways().wire_to(peer.seat, peer.cable);
+  const std::string why =
+      peer.dial->why() + (wire ? fmt::format(", from port {}", wire->device) : std::string());
   if (!peer.met || !peer.hung_up.empty()) return lose(peer, peer.met ? peer.hung_up : why);
   logger().warn("rank {}: no other way to rank {}: {}", self_, peer.seat, why);
   peer.dial.reset();

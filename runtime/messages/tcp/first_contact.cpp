@@ -42,6 +42,11 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
       here_(describe_host_with_cables()) {
   const std::vector<Host> hosts = gather(bootstrap, options);
   if (use_cables(hosts)) warn_of_other_order(self_, ranks_);
+  const auto is_beside = [&](const Host& h) { return h.id != here_.id; };
+  const auto has_same_file = [&](const Host& h) { return h.cluster == here_.cluster; };
+  if (std::ranges::any_of(hosts, is_beside) && std::ranges::all_of(hosts, has_same_file)) {
+    warn_of_ports_without_address();
+  }
   links_.set_ways(choose_ways(hosts, self_));
   open(hosts, options.peers);
   Entrance entrance{here_, ipv6_addresses(), port_at(door_), knock_, answer_};

@@ -52,6 +52,15 @@ TEST_F(Files, HoldAnyBytes) {
   EXPECT_EQ(count(), 1);  // no temporary is left
 }
 
+TEST_F(Files, OfTextsLoseAByteOrderMark) {
+  for (const std::string text : {"a\n", "", "\xef\xbb", "a\xef\xbb\xbf"}) {
+    write_file(path("f"), "\xef\xbb\xbf" + text);
+    EXPECT_EQ(read_text_file(path("f")), text);
+    write_file(path("f"), text);
+    EXPECT_EQ(read_text_file(path("f")), text);
+  }
+}
+
 TEST_F(Files, KeepTheirMode) {
   write_file(path("f"), "1");
   ASSERT_EQ(::chmod(path("f").c_str(), 0640), 0);
