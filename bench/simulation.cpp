@@ -23,7 +23,8 @@ namespace multitree {
 namespace {
 
 // ASTRA-sim's analytical network with coinciding event times, 1024 ranks (7.5 M sends/s), and
-// BookSim 2 on an 8x8 torus in 17-flit packets (0.875 M router-cycles/s), each on one core.
+// BookSim 2 on an 8x8 torus in 17-flit packets, with its default router of four stages (0.875 M
+// router-cycles/s; bench/booksim compares equal routers), each on one core.
 constexpr double kMessagePeer = 7.5e6, kRouterPeer = 0.875e6;
 
 double median_seconds(const std::function<void()>& work) {

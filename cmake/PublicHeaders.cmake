@@ -26,7 +26,7 @@ set(multitree_public_headers
                    runtime/exchange/exchange.hpp runtime/refining.hpp runtime/plans.hpp runtime/communicator.hpp
   auto.hpp         runtime/measure/link_measurement.hpp runtime/tuning.hpp
   # What network interfaces make of it.
-  simulate.hpp     nic/link_errors.hpp nic/parameters.hpp nic/simulate.hpp nic/jobs.hpp
+  simulate.hpp     nic/link_errors.hpp nic/parameters.hpp nic/hardware.hpp nic/simulate.hpp nic/jobs.hpp
   tables.hpp       nic/table/table.hpp nic/encode/layout.hpp nic/encode/image.hpp)
 
 # Where everything is: multitree_public_of_<path> is the public header that has it.

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nic/hardware.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "generated/mt_pkg.hpp"
 #include "nic/program/switches.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree::nic {
 namespace {
@@ -13,7 +17,26 @@ namespace {
 /// Links of a route for which a header has room: its last hop is the interface.
 constexpr std::size_t kShortRoute = mt_pkg::kShortHops - 1;
 
+constexpr std::array<std::string_view, 2> kMachines = {"ideal", "hardware"};
+
 }  // namespace
+
+Machine parse_machine(std::string_view text) {
+  const auto found = std::ranges::find(kMachines, text);
+  if (found != kMachines.end()) return static_cast<Machine>(found - kMachines.begin());
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("machine: expected ideal or hardware, got '{}'", text));
+}
+
+std::string_view to_string(Machine machine) { return kMachines[static_cast<std::size_t>(machine)]; }
+
+Parameters on_machine(Machine machine, const Parameters& parameters, const Schedule& schedule,
+                      const Topology& topology) {
+  if (machine == Machine::Ideal) return parameters;
+  Parameters hardware = as_hardware(parameters);
+  hardware.header_flits = hardware_header_flits(schedule, topology);
+  return hardware;
+}
 
 Parameters as_hardware(Parameters parameters) {
   parameters.reduction = Reduction::Pipelined;

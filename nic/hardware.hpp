@@ -3,12 +3,28 @@
 /// Parameters of the hardware in rtl/.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "algorithms/schedule.hpp"
 #include "nic/parameters.hpp"
 
 namespace multitree::nic {
+
+/// Whose interfaces and routers are simulated.
+enum class Machine : std::uint8_t {
+  Ideal,    ///< as parameters say; by default an input of a router has a way for each channel
+  Hardware  ///< those of rtl/, to the cycle. Flit model only
+};
+/// \throws Error(InvalidArgument) listing the names: ideal, hardware.
+Machine parse_machine(std::string_view text);
+std::string_view to_string(Machine machine);
+
+/// What simulate() takes to be that machine for that schedule: the parameters, or what the hardware
+/// makes of them, with headers as long as the schedule's routes ask for.
+Parameters on_machine(Machine machine, const Parameters& parameters, const Schedule& schedule,
+                      const Topology& topology);
 
 /// The same with all that the hardware has in one way only: sums word by word by an engine at each
 /// port, its places for early worms and its adders' cycles; one virtual channel to interfaces;

@@ -199,9 +199,8 @@ class Simulations {
  private:
   /// The hardware's headers depend on how long routes are.
   [[nodiscard]] nic::Parameters parameters_for(const Schedule& schedule) const {
-    nic::Parameters p = parameters_;
-    if (setup_.is_hardware) p.header_flits = nic::hardware_header_flits(schedule, work_.topology);
-    return p;
+    const auto machine = setup_.is_hardware ? nic::Machine::Hardware : nic::Machine::Ideal;
+    return nic::on_machine(machine, parameters_, schedule, work_.topology);
   }
 
   const SimulateFlags& flags_;

@@ -144,17 +144,22 @@ def predict(self: Schedule, size: Size, *, message_overhead: float = 0.0, pooled
     return _core.predict(self, nbytes(size), message_overhead, pooled)
 
 
-def simulate(self: Schedule, size: Size, *, model: str = "message", data: bool = False, trace: bool = False,
-             **parameters: Any) -> _core.Simulation:
+def simulate(self: Schedule, size: Size, *, model: Optional[str] = None, machine: str = "ideal", data: bool = False,
+             trace: bool = False, **parameters: Any) -> _core.Simulation:
     """Simulates the collective on `size` bytes of the whole vector.
 
-    model: "message" (event by event), "flit" (every router, link and interface in every cycle) or "alphabeta".
+    model: "message" (event by event), "flit" (every router, link and interface in every cycle) or "alphabeta"; by
+    default "message", and of the hardware "flit", which is the only one that has it.
+    machine: "ideal" (each virtual channel of a router's input has its own way, sums take no time), or "hardware": the
+    routers and interfaces in SystemVerilog, to the cycle.
     data: flit only, moves numbers and compares every sum. trace: fills `spans` in.
     parameters: of the interfaces, by their names in docs/nic-spec.md: ``virtual_channels=2, flow_control="packet"``.
 
-    Raises Unsupported (routes or links that the model cannot have), InvalidInput (a parameter).
+    Raises Unsupported (routes or links that the model cannot have), InvalidInput (a parameter), InvalidArgument.
     """
-    return _core.simulate(self, nbytes(size), model, json.dumps(_plain(parameters)), data, trace)
+    if model is None:
+        model = "flit" if machine == "hardware" else "message"
+    return _core.simulate(self, nbytes(size), model, machine, json.dumps(_plain(parameters)), data, trace)
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict:

@@ -38,7 +38,8 @@ double predicted(const Program& program, std::uint64_t bytes, double message_ove
 }
 
 nic::Simulation simulated(const Program& program, std::uint64_t bytes, const std::string& model,
-                          const std::string& parameters, bool data, bool trace) {
+                          const std::string& machine, const std::string& parameters, bool data,
+                          bool trace) {
   nb::gil_scoped_release released;
   nic::SimulationOptions options;
   options.model = nic::parse_model(model);
@@ -50,8 +51,10 @@ nic::Simulation simulated(const Program& program, std::uint64_t bytes, const std
   }
   options.data = data;
   options.trace = trace;
-  return nic::simulate(*program, *program.network, bytes,
-                       nic::read_parameters(parameters, "parameters"), options);
+  const nic::Parameters given =
+      nic::on_machine(nic::parse_machine(machine), nic::read_parameters(parameters, "parameters"),
+                      *program, *program.network);
+  return nic::simulate(*program, *program.network, bytes, given, options);
 }
 
 nic::Tables tables(const Program& program, std::uint64_t elements) {
@@ -106,7 +109,7 @@ void bind_costs(nb::module_& module) {
   module.def("predict", predicted, nb::arg("schedule"), nb::arg("bytes"),
              nb::arg("message_overhead"), nb::arg("pooled"));
   module.def("simulate", simulated, nb::arg("schedule"), nb::arg("bytes"), nb::arg("model"),
-             nb::arg("parameters"), nb::arg("data"), nb::arg("trace"));
+             nb::arg("machine"), nb::arg("parameters"), nb::arg("data"), nb::arg("trace"));
   module.def("compile_tables", tables, nb::arg("schedule"), nb::arg("elements"));
   nb::class_<Tuning>(module, "Tuning", "The fastest schedule for every size, by predicted time.")
       .def_prop_ro("topology", [](const Tuning& self) { return self.network; })

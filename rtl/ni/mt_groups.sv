@@ -133,6 +133,7 @@ module mt_groups #(
 
     // Messages of each group that are not over.
     logic sets;
+    logic [NumGroups-1:0] enough;
     assign sets = arming_i && (piece_i >> GroupW) == '0;
     for (genvar g = 0; g < NumGroups; g++) begin : gen_group
       logic [TakenW-1:0] left_q, done;
@@ -150,8 +151,9 @@ module mt_groups #(
         else left_q <= left_q - done;
       end
       assign over_o[g] = rung[g] && left_q == '0;
-      `MT_ASSERT(NoMoreThanThereAre, arming_i || !grouped_i || done <= left_q)
+      assign enough[g] = arming_i || !grouped_i || done <= left_q;
     end
+    `MT_ASSERT(NoMoreThanThereAre, enough == '1)
   end
 
 endmodule

@@ -83,6 +83,13 @@ def test_times():
     assert flit.checked and flit.errors == [] and flit.spans["end"].max() <= flit.cycles
     assert abs(message.seconds / flit.seconds - 1) < 0.2
     assert tree.simulate("64KiB", flow_control="packet").cycles > message.cycles
+    mesh = multitree.schedule("mesh:4x4", "multitree")
+    hardware = mesh.simulate("64KiB", machine="hardware", data=True)
+    assert hardware.checked and hardware.cycles == 5667 > mesh.simulate("64KiB", model="flit").cycles
+    with pytest.raises(multitree.Error, match="for the flit model only"):
+        mesh.simulate("64KiB", machine="hardware", model="message")
+    with pytest.raises(multitree.InvalidArgument, match="expected ideal or hardware"):
+        mesh.simulate("64KiB", machine="rtl")
     assert tree.busbw("1GB", 1.0) == pytest.approx(2 * 15 / 16 * 1e9)
 
 

@@ -12,6 +12,7 @@
 namespace multitree::tools {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -34,6 +35,13 @@ TEST(StudyPoint, KeyHasWhatItIsAFunctionOf) {
   EXPECT_EQ(key_of(example()),
             R"({"network":"torus:4x4","algorithm":"ring","flow_control":"packet","ports":1,)"
             R"("bytes":32768,"model":"message","parameters":{"router_cycles":2}})");
+}
+
+TEST(StudyPoint, KeyHasTheMachineUnlessItIsIdeal) {
+  Point point = example();
+  point.model = nic::Model::Flit;
+  point.machine = nic::Machine::Hardware;
+  EXPECT_THAT(key_of(point), HasSubstr(R"("model":"flit","machine":"hardware","parameters")"));
 }
 
 TEST(StudyResults, LinesAreReadBack) {
@@ -115,6 +123,32 @@ TEST(StudyPlan, CompatibilityTakesPortsAndIssueFromTheMeasurement) {
     EXPECT_EQ(point.parameters.issue == nic::Issue::Lockstep,
               one.lockstep && one.contender.flow_control == nic::FlowControl::Message);
   }
+}
+
+TEST(StudyPlan, MachineIsThatOfAllButTheImitation) {
+  StudyPlan plan;
+  plan.machine = nic::Machine::Hardware;
+  plan.model = nic::Model::Flit;
+  const Measured one = measured(plan).front();
+  EXPECT_EQ(point_of(plan, "torus:4x4", one.contender, 1).machine, nic::Machine::Hardware);
+  EXPECT_EQ(default_point(plan, one).machine, nic::Machine::Hardware);
+  EXPECT_EQ(compatible_point(plan, one).machine, nic::Machine::Ideal);
+}
+
+TEST(StudyReport, SaysWhoseRoutersItHas) {
+  StudyPlan plan;
+  plan.quick = true;
+  plan.parts = {Part::Compatibility};
+  const auto markdown = [&] {
+    return make_study_report({.plan = plan,
+                              .outcome = [](const Point&) { return kOutcome; },
+                              .bound = [](const std::string&, std::uint64_t) { return 1.0; }})
+        .markdown;
+  };
+  EXPECT_THAT(markdown(), AllOf(HasSubstr("of ideal routers"), HasSubstr("| default | ratio |")));
+  plan.machine = nic::Machine::Hardware;
+  EXPECT_THAT(markdown(),
+              AllOf(HasSubstr("the hardware's routers"), HasSubstr("| hardware | ratio |")));
 }
 
 TEST(StudyReport, TablesAndNumbers) {

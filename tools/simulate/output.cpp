@@ -101,8 +101,8 @@ ordered_json simulation_json(const SimulationSetup& setup, const std::vector<Sim
 std::string simulation_plot(const SimulationSetup& setup, const std::vector<SimulatedRow>& rows,
                             report::Image image) {
   report::Plot plot;
-  plot.title =
-      fmt::format("{} on {}, {} model", setup.collective, setup.topology, to_string(setup.model));
+  plot.title = fmt::format("{} on {}, {} model{}", setup.collective, setup.topology,
+                           to_string(setup.model), machine_words(setup));
   plot.x_label = "size";
   plot.y_label = "busbw (GB/s)";
   plot.log_x = plot.bytes_x = true;

@@ -29,7 +29,7 @@ constexpr const char* kProgram = "multitree-study";
 
 struct Flags {
   std::string output, parts = "bandwidth,scaling,training,compatibility";
-  std::string model = "message", max_bytes = "64MiB";
+  std::string model, machine = "ideal", max_bytes = "64MiB";
   bool quick = false;
   std::vector<std::string> workloads;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
@@ -38,7 +38,14 @@ struct Flags {
 StudyPlan plan_of(const Flags& flags) {
   StudyPlan plan;
   plan.parts = for_flag("--part", [&] { return parse_parts(flags.parts); });
-  plan.model = nic::parse_model(flags.model);
+  plan.machine = nic::parse_machine(flags.machine);
+  const bool is_hardware = plan.machine == nic::Machine::Hardware;
+  plan.model = !flags.model.empty() ? nic::parse_model(flags.model)
+               : is_hardware        ? nic::Model::Flit
+                                    : nic::Model::Message;
+  if (is_hardware && plan.model != nic::Model::Flit) {
+    throw Error(ErrorCode::InvalidArgument, "--machine: expected --model flit for hardware");
+  }
   plan.max_bytes = for_flag("--max-bytes", [&] { return parse_bytes(flags.max_bytes); });
   if (plan.max_bytes < kLeastBytes || plan.max_bytes > kMostBytes) {
     throw Error(
@@ -132,8 +139,12 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->required();
   app.add_option("--part", flags.parts, "Parts, separated by commas")->capture_default_str();
   app.add_option("--model", flags.model,
-                 "message, or flit: every flit, for hours; compatibility always takes flit")
-      ->check(one_of({"message", "flit"}))
+                 "message, or flit: every flit, for hours; compatibility always takes flit "
+                 "(default: message; of the hardware: flit)")
+      ->check(one_of({"message", "flit"}));
+  app.add_option("--machine", flags.machine,
+                 "Interfaces and routers: ideal, or hardware (those of rtl/, to the cycle)")
+      ->check(one_of({"ideal", "hardware"}))
       ->capture_default_str();
   app.add_option("--max-bytes", flags.max_bytes, "Largest size of the bandwidth part")
       ->capture_default_str();

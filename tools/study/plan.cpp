@@ -81,6 +81,7 @@ Point point_of(const StudyPlan& plan, const std::string& network, const Contende
                std::uint64_t bytes) {
   Point point{.network = network, .algorithm = contender.algorithm, .bytes = bytes};
   point.model = plan.model;
+  point.machine = plan.machine;
   point.parameters.flow_control = contender.flow_control;
   point.parameters.ports = contender.ports;
   return point;
@@ -169,7 +170,8 @@ std::vector<Measured> measured(const StudyPlan& plan) {
 }
 
 Point compatible_point(const StudyPlan& plan, const Measured& measured) {
-  Point point = default_point(measured);
+  Point point = default_point(plan, measured);
+  point.machine = nic::Machine::Ideal;
   const bool packets = measured.contender.flow_control == kPacket;
   point.parameters = packets ? plan.compatibility.packet : plan.compatibility.message;
   point.parameters.ports = measured.contender.ports;
@@ -177,11 +179,12 @@ Point compatible_point(const StudyPlan& plan, const Measured& measured) {
   return point;
 }
 
-Point default_point(const Measured& measured) {
+Point default_point(const StudyPlan& plan, const Measured& measured) {
   Point point{.network = measured.network,
               .algorithm = measured.contender.algorithm,
               .bytes = measured.bytes,
               .model = nic::Model::Flit,
+              .machine = plan.machine,
               .parameters = {}};
   point.parameters.flow_control = measured.contender.flow_control;
   point.parameters.ports = measured.contender.ports;
@@ -220,7 +223,7 @@ std::vector<Point> points_of(const StudyPlan& plan) {
   if (plan.has(Part::Compatibility)) {
     for (const Measured& one : measured(plan)) {
       add(compatible_point(plan, one));
-      add(default_point(one));
+      add(default_point(plan, one));
     }
   }
   return points;

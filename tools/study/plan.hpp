@@ -35,6 +35,8 @@ struct Compatibility {
 struct StudyPlan {
   std::vector<Part> parts = {Part::Bandwidth, Part::Scaling, Part::Training, Part::Compatibility};
   nic::Model model = nic::Model::Message;  ///< of all parts but compatibility: flit
+  /// Of everything but what imitates the study's simulator.
+  nic::Machine machine = nic::Machine::Ideal;
   std::uint64_t max_bytes = std::uint64_t{64} << 20;
   bool quick = false;  ///< few points of each part, for trying out
   std::vector<WorkloadSet> workloads;
@@ -92,10 +94,10 @@ struct Measured {
   std::uint64_t cycles = 0;
 };
 std::vector<Measured> measured(const StudyPlan& plan);
-/// The same point with the parameters that imitate that simulator, and with ours.
+/// The same point with the parameters that imitate that simulator, and with ours on the machine.
 /// \{
 Point compatible_point(const StudyPlan& plan, const Measured& measured);
-Point default_point(const Measured& measured);
+Point default_point(const StudyPlan& plan, const Measured& measured);
 /// \}
 
 /// Everything that the parts need, each point once.

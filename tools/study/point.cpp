@@ -16,14 +16,15 @@ std::string key_of(const Point& point) {
     if (name == "flow_control" || name == "ports" || value == defaults.at(name)) continue;
     others[name] = value;
   }
-  return ordered_json{{"network", point.network},
+  ordered_json key = {{"network", point.network},
                       {"algorithm", point.algorithm},
                       {"flow_control", given.at("flow_control")},
                       {"ports", given.at("ports")},
                       {"bytes", point.bytes},
-                      {"model", nic::to_string(point.model)},
-                      {"parameters", others}}
-      .dump();
+                      {"model", nic::to_string(point.model)}};
+  if (point.machine != nic::Machine::Ideal) key["machine"] = nic::to_string(point.machine);
+  key["parameters"] = others;
+  return key.dump();
 }
 
 }  // namespace multitree::tools

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "nic/hardware.hpp"
 #include "nic/parameters.hpp"
 #include "nic/simulate.hpp"
 
@@ -17,7 +18,8 @@ struct Point {
   std::string algorithm{};  ///< spec
   std::uint64_t bytes = 0;
   nic::Model model = nic::Model::Message;
-  nic::Parameters parameters{};
+  nic::Machine machine = nic::Machine::Ideal;
+  nic::Parameters parameters{};  ///< as they are on the ideal machine
   bool operator==(const Point&) const = default;
 };
 
@@ -34,8 +36,9 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-/// The point as one line of JSON: network, algorithm, flow control, ports, bytes, model, and the
-/// other parameters that are not the defaults. Different points have different keys.
+/// The point as one line of JSON: network, algorithm, flow control, ports, bytes, model,
+/// machine unless it is ideal, and the other parameters that are not the defaults. Different points
+/// have different keys.
 std::string key_of(const Point& point);
 
 }  // namespace multitree::tools

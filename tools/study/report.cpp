@@ -21,10 +21,13 @@ std::string introduction(const StudyPlan& plan) {
   return fmt::format(
       "# The MULTITREE study, repeated\n\n"
       "Made by `multitree-study`{}, version " MULTITREE_VERSION
-      ", from results.jsonl: {} model, but for\nCompatibility (flit). The study: Huang et al., "
+      ", from results.jsonl: {} model, but for\nCompatibility (flit), of {}. The study: Huang et "
+      "al., "
       "\"Communication Algorithm-Architecture Co-Design for\nDistributed Deep Learning\", ISCA "
       "2021. Links of 16 GB/s and 150 ns, flits of 16 bytes, 1 GHz.\n",
-      plan.quick ? " --quick" : "", nic::to_string(plan.model));
+      plan.quick ? " --quick" : "", nic::to_string(plan.model),
+      plan.machine == nic::Machine::Ideal ? "ideal routers and interfaces"
+                                          : "the hardware's routers and interfaces");
 }
 
 std::string claims_table(const std::vector<Claim>& claims) {
