@@ -16,18 +16,19 @@ namespace multitree::runtime::host {
 /// What is told of a message. Short ones are in it.
 struct Letter {
   enum class Kind : std::uint8_t {
-    Whole,  ///< a message, with it
-    Offer,  ///< a message that lies in its sender's memory
-    Want,   ///< of an offer: cannot be read from here, is to be sent in parts
-    Part,   ///< of an offer, with it
-    Taken,  ///< of an offer: has been read
+    Whole,    ///< a message, with it
+    Offer,    ///< a message that lies in its sender's memory
+    Opening,  ///< a message whose parts follow
+    Want,     ///< of an offer: cannot be read from here, is to be sent in parts
+    Part,     ///< of an offer or of what was opened, with it
+    Taken,    ///< of an offer: has been read
   };
   std::uint64_t tag = 0;
   Note note{};
   std::uint64_t bytes = 0;       ///< of the message; of a part
   std::uint64_t offset = 0;      ///< of an offer, where it lies; of a part, where it begins
   std::uint32_t allocation = 0;  ///< of an offer: Place
-  std::uint32_t number = 0;      ///< of an offer, as its sender counts
+  std::uint32_t number = 0;      ///< of an offer or opening, as its sender counts
   std::uint32_t from = 0;
   Kind kind{};
 };

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/host/in_parts_internal.hpp"
 #include "runtime/host/inbox_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -22,6 +23,9 @@ namespace {
 
 /// Read of a message at a time, so that nobody waits long for a sign of life.
 constexpr std::size_t kReadAtATime = std::size_t{1} << 20;
+/// Longest message that is sent in parts without being asked for: what would be read in its
+/// sender's memory takes a system call there and a word back, which is longer.
+constexpr std::size_t kOpenedBytes = 16 * 1024;
 /// Longest message that is offered as a whole: some milliseconds.
 constexpr std::size_t kNotedBytes = std::size_t{16} << 20;
 
@@ -61,6 +65,11 @@ class Mail final : public Transport {
       return;
     }
     const Place place = group_->find(data, bytes, group_->reaches());
+    const bool is_mapped = place.is_lent() && place.allocation != kPeerMemory;
+    if (!is_mapped && bytes <= kOpenedBytes) {
+      send_opened(peer, letter, static_cast<const std::byte*>(data));
+      return completion.complete();
+    }
     letter.kind = Letter::Kind::Offer;
     letter.offset = place.offset;
     letter.allocation = place.allocation;
@@ -126,7 +135,7 @@ class Mail final : public Transport {
     unexpected_.clear();
     waiting_.clear();
     streams_.clear();
-    arriving_.clear();
+    in_parts_.clear();
   }
 
   [[nodiscard]] TransportLimits limits() const override {
@@ -141,12 +150,6 @@ class Mail final : public Transport {
     std::size_t operator()(const Key& key) const {
       return std::hash<std::uint64_t>()(key.second * 0x9e3779b97f4a7c15U + key.first);
     }
-  };
-  struct Posted {
-    std::byte* data;
-    std::size_t bytes;
-    Completion* completion;
-    Note* note;  ///< the one expected, then the one that came; null: any
   };
   struct Kept {
     Letter letter;
@@ -169,11 +172,6 @@ class Mail final : public Transport {
     std::uint32_t number = 0;
     std::uint64_t sent = 0;
   };
-  struct Arriving {
-    Posted posted;
-    std::uint64_t bytes = 0, come = 0;
-  };
-
   /// The next letter, if it has come.
   template <typename Read>
   bool take(const Read& read) {
@@ -238,6 +236,19 @@ class Mail final : public Transport {
     return moved;
   }
 
+  /// Without waiting until it is wanted.
+  void send_opened(Seat peer, Letter letter, const std::byte* data) {
+    letter.kind = Letter::Kind::Opening;
+    letter.number = next_++;
+    write(peer, letter, nullptr, 0);
+    for (std::uint64_t at = 0, bytes = 0; at < letter.bytes; at += bytes) {
+      bytes = std::min<std::uint64_t>(Inbox::kRoom, letter.bytes - at);
+      write(peer,
+            {.bytes = bytes, .offset = at, .number = letter.number, .kind = Letter::Kind::Part},
+            data + at, bytes);
+    }
+  }
+
   bool send_parts() {
     bool moved = false;
     std::erase_if(streams_, [&](Stream& stream) {
@@ -275,7 +286,7 @@ class Mail final : public Transport {
         if (offers_.contains(letter.number)) streams_.push_back({Seat{letter.from}, letter.number});
         return;
       case Letter::Kind::Part:
-        return put_part(letter, data);
+        return in_parts_.put(letter, data);
       default:
         return match(letter, data);
     }
@@ -287,6 +298,7 @@ class Mail final : public Transport {
     if (found == posted_.end()) {
       const std::size_t bytes = letter.kind == Letter::Kind::Whole ? letter.bytes : 0;
       unexpected_[key].push_back({letter, std::vector<std::byte>(data, data + bytes)});
+      if (letter.kind == Letter::Kind::Opening) in_parts_.keep(letter);
       return;
     }
     deliver(letter, data, take_first(posted_, found));
@@ -294,21 +306,31 @@ class Mail final : public Transport {
 
   void deliver(const Letter& letter, const std::byte* data, const Posted& posted) {
     const bool whole = letter.kind == Letter::Kind::Whole;
-    if (posted.note != nullptr && !(*posted.note == letter.note)) {
-      *posted.note = letter.note;
-      return posted.completion->fail(
-          fmt::format("another message from rank {} than was expected", letter.from));
-    }
+    if (!suits(letter, posted)) return drop_parts(letter);
     const std::size_t bytes = std::min<std::size_t>(letter.bytes, posted.bytes);
     if (whole && bytes != 0) std::memcpy(posted.data, data, bytes);
     if (!posted.completion->takes(letter.bytes, posted.bytes)) {
       posted.completion->fail_length(
           letter.bytes, fmt::format("message from rank {} of {} bytes where {} were expected",
                                     letter.from, letter.bytes, posted.bytes));
-      return;
+      return drop_parts(letter);
     }
     if (whole) return posted.completion->complete(letter.bytes);
+    if (letter.kind == Letter::Kind::Opening) return in_parts_.expect(letter, posted);
     take_offer(letter, posted);
+  }
+
+  void drop_parts(const Letter& letter) {
+    if (letter.kind == Letter::Kind::Opening) in_parts_.drop(letter);
+  }
+
+  /// Whether it is the message that was expected; if not, it has failed.
+  static bool suits(const Letter& letter, const Posted& posted) {
+    if (posted.note == nullptr || *posted.note == letter.note) return true;
+    *posted.note = letter.note;
+    posted.completion->fail(
+        fmt::format("another message from rank {} than was expected", letter.from));
+    return false;
   }
 
   void take_offer(const Letter& letter, const Posted& posted) {
@@ -316,7 +338,7 @@ class Mail final : public Transport {
     try {
       const Lent lent = group_->at(from, {letter.allocation, letter.offset}, letter.bytes);
       if (!lent.is_lent()) {
-        arriving_[{letter.from, letter.number}] = {posted, letter.bytes};
+        in_parts_.expect(letter, posted);
         return write(from, {.number = letter.number, .kind = Letter::Kind::Want}, nullptr, 0);
       }
       if (lent.mapped != nullptr) {
@@ -331,17 +353,6 @@ class Mail final : public Transport {
     posted.completion->complete(letter.bytes);
   }
 
-  void put_part(const Letter& letter, const std::byte* data) {
-    const auto found = arriving_.find({letter.from, letter.number});
-    if (found == arriving_.end()) return;
-    Arriving& arriving = found->second;
-    std::memcpy(arriving.posted.data + letter.offset, data, letter.bytes);
-    arriving.come += letter.bytes;
-    if (arriving.come < arriving.bytes) return;
-    arriving.posted.completion->complete(arriving.bytes);
-    arriving_.erase(found);
-  }
-
   std::shared_ptr<Group> group_;
   std::uint64_t read_ = 0;  ///< letters so far
   std::uint32_t next_ = 0;  ///< offer
@@ -350,7 +361,7 @@ class Mail final : public Transport {
   std::unordered_map<std::uint32_t, Offered> offers_;
   std::unordered_map<Seat, std::deque<Waiting>> waiting_;
   std::vector<Stream> streams_;
-  std::unordered_map<Key, Arriving, Hash> arriving_;  ///< by sender and number of the offer
+  InParts in_parts_;
 };
 
 }  // namespace
