@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kReadAtATime = std::size_t{1} << 20;
 /// Longest message that is sent in parts without being asked for: what would be read in its
 /// sender's memory takes a system call there and a word back, which is longer.
-constexpr std::size_t kOpenedBytes = 16 * 1024;
+constexpr std::size_t kOpenedBytes = 32 * 1024;
 /// Longest message that is offered as a whole: some milliseconds.
 constexpr std::size_t kNotedBytes = std::size_t{16} << 20;
 
