@@ -10,8 +10,8 @@
 
 namespace multitree::runtime::host {
 
-/// Small messages go through the receiver's inbox; large ones are read in their sender's memory
-/// once they are awaited, or where that cannot be, sent in parts.
+/// Small messages go through the receiver's inbox, in one part or several; large ones are read in
+/// their sender's memory once they are awaited, or where that cannot be, sent in parts.
 std::unique_ptr<Transport> make_mail(std::shared_ptr<Group> group);
 
 }  // namespace multitree::runtime::host
