@@ -195,7 +195,7 @@ Request Communicator::start_attended(const ExchangeCall& call) {
   impl_->check(call);
   if (impl_->looks_through) impl_->look_through(call);
   Request request = impl_->noted(call);
-  request.operation_ = impl_->exchanges->start(call, impl_->sequence);
+  request.operation_ = impl_->exchanges->start(call, impl_->sequence, false);
   return request;
 }
 
@@ -205,7 +205,7 @@ Request Communicator::start_run(const ExchangeCall& call) {
   if (impl_->exchanges->finish_shortly(call)) return {};
   if (impl_->looks_through) impl_->look_through(call);
   Request request = impl_->noted(call);
-  request.operation_ = impl_->exchanges->start(call, impl_->sequence);
+  request.operation_ = impl_->exchanges->start(call, impl_->sequence, true);
   return request;
 }
 

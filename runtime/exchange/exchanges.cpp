@@ -30,32 +30,24 @@ class TrafficOperation final : public Operation {
   }
 
   [[nodiscard]] Traffic& traffic() { return *traffic_; }
-  /// `agreement`: of all ranks on the call; may be null.
-  void start(std::unique_ptr<Operation> agreement) {
-    agreement_ = std::move(agreement);
+  void start() {
     if (own_.bytes != 0 && own_to_ != own_.data) std::memcpy(own_to_, own_.data, own_.bytes);
     traffic_->start();
   }
   bool test() override {
     engine_->attend();
-    if (agreement_ != nullptr && agreement_->test()) agreement_.reset();
     const auto guard = engine_->guard();
-    if (traffic_ == nullptr) return agreement_ == nullptr;
+    if (traffic_ == nullptr) return true;
     if (!traffic_->done()) engine_->poll();
     if (!traffic_->done()) return false;
     complete();
-    return agreement_ == nullptr;
+    return true;
   }
   void wait() override {
-    {
-      const auto guard = engine_->guard();
-      if (traffic_ != nullptr) {
-        engine_->wait(*traffic_);
-        complete();
-      }
-    }
-    if (agreement_ != nullptr) agreement_->wait();
-    agreement_.reset();
+    const auto guard = engine_->guard();
+    if (traffic_ == nullptr) return;
+    engine_->wait(*traffic_);
+    complete();
   }
 
  private:
@@ -84,7 +76,6 @@ class TrafficOperation final : public Operation {
   Move<const std::byte> own_;
   std::byte* own_to_;
   std::unique_ptr<Traffic> traffic_;  ///< null when complete
-  std::unique_ptr<Operation> agreement_;
 };
 
 }  // namespace
@@ -105,16 +96,15 @@ void Exchanges::check(const ExchangeCall& call) const {
   static_cast<void>(moves_of(call, engine_->bootstrap().seat(), ranks));
 }
 
-std::unique_ptr<Operation> Exchanges::start(const ExchangeCall& call, std::uint64_t& sequence) {
+std::unique_ptr<Operation> Exchanges::start(const ExchangeCall& call, std::uint64_t& sequence,
+                                            bool attended) {
   if (!is_collective(call.exchange)) return start_message(call, sequence);
-  const Moves moves = moves_of(call, engine_->bootstrap().seat(), engine_->bootstrap().size());
+  Moves moves = moves_of(call, engine_->bootstrap().seat(), engine_->bootstrap().size());
   const auto guard = engine_->guard();
   engine_->check_usable();
-  if (call.exchange == Exchange::AllToAll) {
-    if (auto operation = path_.all_to_all(call, sequence)) {
-      ++sequence;
-      return std::move(*operation);
-    }
+  if (!path_.sends_messages()) {
+    const std::uint64_t mine = sequence++;
+    return path_.exchange(call, std::move(moves), number_of(mine), mine, attended);
   }
   return start_traffic(call, moves, sequence);
 }
@@ -124,8 +114,7 @@ std::unique_ptr<Operation> Exchanges::start_traffic(const ExchangeCall& call, co
   const bool all = is_collective(call.exchange);
   auto operation = std::make_unique<TrafficOperation>(engine_, call, moves);
   Traffic& traffic = operation->traffic();
-  const std::uint32_t number =
-      kOfCollectives | (static_cast<std::uint32_t>(sequence) & (kOfCollectives - 1));
+  const std::uint32_t number = number_of(sequence);
   for (const auto& out : moves.out) {
     traffic.add(out, header_of(call, out.bytes), all ? number : next(sent_[out.peer]));
   }
@@ -134,14 +123,13 @@ std::unique_ptr<Operation> Exchanges::start_traffic(const ExchangeCall& call, co
   }
   const Running running{&traffic, to_string(call.exchange), sequence, all};
   try {
-    if (!all) {
+    if (all) {
+      engine_->add(running, {common_call(call)}, true);
+      ++sequence;
+    } else {
       engine_->add(running);
-      operation->start(nullptr);
-      return operation;
     }
-    const CommonCall common = common_call(call);
-    engine_->add(running, {common}, true);
-    operation->start(path_.agree_on(common, sequence++));
+    operation->start();
   } catch (const Error& error) {  // a part of it may be under way
     engine_->give_up(fmt::format("{}: {}", running.name(), error.what()));
     throw;

@@ -34,10 +34,16 @@ class Exchanges {
   /// Of a Probe, whose message can be received now, after a look at what has come. \throws as
   /// Engine::poll(), check()
   std::optional<Rank> probe(const ExchangeCall& call);
-  /// `sequence` numbers the collectives of the communicator. Null: it is done already.
-  std::unique_ptr<Operation> start(const ExchangeCall& call, std::uint64_t& sequence);
+  /// `sequence` numbers the collectives of the communicator. `attended`: the caller waits for it at
+  /// once. Null: it is done already.
+  std::unique_ptr<Operation> start(const ExchangeCall& call, std::uint64_t& sequence,
+                                   bool attended);
 
  private:
+  /// Of the messages of a collective.
+  static std::uint32_t number_of(std::uint64_t sequence) {
+    return kOfCollectives | (static_cast<std::uint32_t>(sequence) & (kOfCollectives - 1));
+  }
   static std::uint32_t next(std::uint32_t& counter) { return counter++ & (kOfCollectives - 1); }
 
   std::unique_ptr<Operation> start_message(const ExchangeCall& call, std::uint64_t& sequence);

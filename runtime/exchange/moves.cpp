@@ -202,6 +202,8 @@ std::string_view to_string(Exchange exchange) { return exchange_facts(exchange).
 
 bool reduces(Exchange exchange) { return exchange_facts(exchange).reduces; }
 
+bool has_share_for_each(Exchange exchange) { return exchange_facts(exchange).shares_sent; }
+
 bool is_collective(Exchange exchange) {
   return exchange_facts(exchange).pattern >= Pattern::Everyone;
 }

@@ -39,6 +39,8 @@ Moves moves_of(const ExchangeCall& call, Seat self, std::uint32_t ranks);
 
 /// Whether inputs are reduced.
 [[nodiscard]] bool reduces(Exchange exchange);
+/// Whether who sends has a share for each rank, and not one for all that it sends to.
+[[nodiscard]] bool has_share_for_each(Exchange exchange);
 /// Whether all ranks make the call, and not two.
 [[nodiscard]] bool is_collective(Exchange exchange);
 

@@ -76,15 +76,13 @@ bool has_come(const Transport& transport, Seat peer, std::uint32_t number) {
 
 bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,
                     std::uint32_t number) {
-  return move.bytes <= kEagerBytes &&
-         transport.send_at_once(move.peer, exchange_tag(Kind::Head, number), note_of(header),
+  return transport.send_at_once(move.peer, exchange_tag(Kind::Head, number), note_of(header),
                                 move.data, move.bytes);
 }
 
 bool arrives_shortly(Transport& transport, const Move<std::byte>& move, const Header& expected,
                      std::uint32_t number) {
-  return move.bytes <= kEagerBytes &&
-         transport.receive_shortly(move.peer, exchange_tag(Kind::Head, number), note_of(expected),
+  return transport.receive_shortly(move.peer, exchange_tag(Kind::Head, number), note_of(expected),
                                    move.data, move.bytes);
 }
 

@@ -39,7 +39,6 @@ class MessagePath final : public HostMemoryPath {
   void* allocate(std::size_t bytes) override;
   bool deallocate(void* memory) override;
   [[nodiscard]] std::shared_ptr<const void> hold(const void* memory) const override;
-  std::unique_ptr<Operation> agree_on(const CommonCall&, std::uint64_t) override { return nullptr; }
   [[nodiscard]] bool sends_messages() const override { return true; }
 
  private:

@@ -15,6 +15,8 @@
 
 namespace multitree::runtime {
 
+struct Moves;  // runtime/exchange/moves_internal.hpp
+
 class Path {
  public:
   Path() = default;
@@ -61,15 +63,13 @@ class HostMemoryPath : public Path {
   virtual bool deallocate(void* memory) = 0;
   /// What keeps memory of allocate() mapped; null if it is not of allocate().
   [[nodiscard]] virtual std::shared_ptr<const void> hold(const void* memory) const = 0;
-  /// Starts the comparison of a call that is none of this path's with those of the others; null
-  /// where that is done by messages (Announcements). It ends in Error(InvalidArgument) if they
-  /// differ.
-  virtual std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) = 0;
-  /// Starts Exchange::AllToAll, which has been checked; null if it is over already. Nothing where
-  /// the path has no better way than messages.
-  virtual std::optional<std::unique_ptr<Operation>> all_to_all(const ExchangeCall&,
-                                                               std::uint64_t /*sequence*/) {
-    return std::nullopt;
+  /// Starts an exchange of all ranks with this rank's moves. `number`: of its messages. `attended`:
+  /// whether the caller waits for it at once; then null is returned if it is over already.
+  /// \pre !sends_messages(): else exchanges are the communicator's messages
+  virtual std::unique_ptr<Operation> exchange(const ExchangeCall&, Moves&& /*moves*/,
+                                              std::uint32_t /*number*/, std::uint64_t /*sequence*/,
+                                              bool /*attended*/) {
+    return nullptr;
   }
   /// How many calls with lower numbers than this are the path's own, and nobody's collectives.
   [[nodiscard]] virtual std::uint64_t own_calls_before(std::uint64_t) const { return 0; }

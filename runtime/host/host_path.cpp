@@ -10,6 +10,7 @@
 #include "runtime/execution/recording_internal.hpp"
 #include "runtime/host/card_operation_internal.hpp"
 #include "runtime/host/operation_internal.hpp"
+#include "runtime/host/packed_exchange_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -17,6 +18,17 @@ namespace {
 
 /// Vectors up to this, of all ranks, are over so soon that nobody need be let in between.
 constexpr std::uint64_t kShortBytes = 256 * 1024;
+
+/// What needs no engine of an exchange.
+class CardPart {
+ public:
+  explicit CardPart(PackedExchange& exchange) : exchange_(exchange) {}
+  bool advance() { return exchange_.advance(); }
+  [[nodiscard]] bool done() const { return exchange_.has_read(); }
+
+ private:
+  PackedExchange& exchange_;
+};
 
 }  // namespace
 
@@ -124,25 +136,37 @@ void HostPath::barrier(std::uint64_t& sequence) {
   finish(nothing, sequence++);
 }
 
-/// A collective of nothing: on its card is the call.
-std::unique_ptr<Operation> HostPath::agree_on(const CommonCall& call, std::uint64_t sequence) {
-  return request_of({Collective::AllReduce, nullptr, nullptr, 0, call.type}, call, Rank{0},
-                    sequence);
-}
-
-std::optional<std::unique_ptr<Operation>> HostPath::all_to_all(const ExchangeCall& call,
-                                                               std::uint64_t sequence) {
+/// An all-gather in which each takes its own share of everybody's.
+std::unique_ptr<Operation> HostPath::all_to_all(const ExchangeCall& call, std::uint64_t sequence,
+                                                bool attended) {
   const Call gather{Collective::AllGather, call.send, call.recv, call.sent.counts.front(),
                     call.type};
   const CommonCall common = common_call(call);
-  if (fits_cards(*group_, gather)) {
-    engine_->look_after_others();
+  if (attended && fits_cards(*group_, gather)) {
     CardOperation operation(*group_, gather, common, Rank{0}, active(recorder_.get()));
     if (advance_shortly(operation, group_->patience())) return nullptr;
     return request_of(std::make_unique<CardOperation>(std::move(operation)), common, sequence);
   }
-  auto request = request_of(gather, common, Rank{0}, sequence);
-  engine_->poll();
+  return request_of(gather, common, Rank{0}, sequence);
+}
+
+std::unique_ptr<Operation> HostPath::exchange(const ExchangeCall& call, Moves&& moves,
+                                              std::uint32_t number, std::uint64_t sequence,
+                                              bool attended) {
+  engine_->look_after_others();
+  std::unique_ptr<Operation> request;
+  if (call.exchange == Exchange::AllToAll) {
+    request = all_to_all(call, sequence, attended);
+  } else {
+    auto operation = std::make_unique<PackedExchange>(*group_, *engine_, call, std::move(moves), number,
+                                                      active(recorder_.get()));
+    CardPart cards(*operation);
+    const bool read = attended && !operation->sends_messages() &&
+                      advance_shortly(cards, group_->patience());
+    if (read && operation->done()) return nullptr;
+    request = request_of(std::move(operation), common_call(call), sequence);
+  }
+  if (request != nullptr) engine_->poll();
   return request;
 }
 

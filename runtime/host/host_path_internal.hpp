@@ -34,15 +34,16 @@ class HostPath final : public HostMemoryPath {
   [[nodiscard]] std::shared_ptr<const void> hold(const void* memory) const override {
     return group_->owner(memory);
   }
-  std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) override;
-  std::optional<std::unique_ptr<Operation>> all_to_all(const ExchangeCall& call,
-                                                       std::uint64_t sequence) override;
+  std::unique_ptr<Operation> exchange(const ExchangeCall& call, Moves&& moves, std::uint32_t number,
+                                      std::uint64_t sequence, bool attended) override;
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:
   /// Under the guard. \throws Error
   void check(const Call& call);
   void finish(const Call& call, std::uint64_t sequence);
+  std::unique_ptr<Operation> all_to_all(const ExchangeCall& call, std::uint64_t sequence,
+                                        bool attended);
   /// `common`: what the ranks compare.
   std::unique_ptr<HostRequest> request_of(const Call& call, const CommonCall& common, Rank root,
                                           std::uint64_t sequence);

@@ -3,6 +3,7 @@
 /// Messages between ranks of one host that come in parts.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +24,8 @@ struct Posted {
   Note* note;  ///< the one expected, then the one that came; null: any
 };
 
-/// Parts of a message come in order. Those that come before anybody wants it are kept.
+/// Parts of a message come in order, the first with the letter that opens it. Those that come before
+/// anybody wants it are kept.
 class InParts {
  public:
   /// Parts of the message that this letter tells of go there from now on, with those that were
@@ -42,9 +44,22 @@ class InParts {
     arrival.bytes = letter.bytes;
     arrival.early.resize(letter.bytes);
   }
+  /// Who wanted it no longer does: what has come is kept again. \pre it has not all come
+  void withdraw(const Letter& letter) {
+    Arrival& arrival = arrivals_.at(key_of(letter));
+    arrival.early.resize(arrival.bytes);
+    if (arrival.come != 0) std::memcpy(arrival.early.data(), arrival.posted->data, arrival.come);
+    arrival.posted.reset();
+  }
   /// Nobody will: what comes of it is dropped.
   void drop(const Letter& letter) { arrivals_.erase(key_of(letter)); }
 
+  /// The part that comes with an opening letter.
+  void put_first(Letter opening, const std::byte* data) {
+    opening.bytes = std::min<std::uint64_t>(opening.bytes, Inbox::kRoom);
+    opening.offset = 0;
+    put(opening, data);
+  }
   void put(const Letter& part, const std::byte* data) {
     const auto found = arrivals_.find(key_of(part));
     if (found == arrivals_.end()) return;

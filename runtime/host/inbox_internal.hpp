@@ -18,7 +18,7 @@ struct Letter {
   enum class Kind : std::uint8_t {
     Whole,    ///< a message, with it
     Offer,    ///< a message that lies in its sender's memory
-    Opening,  ///< a message whose parts follow
+    Opening,  ///< a message, with its first part; the others follow
     Want,     ///< of an offer: cannot be read from here, is to be sent in parts
     Part,     ///< of an offer or of what was opened, with it
     Taken,    ///< of an offer: has been read

@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <deque>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "runtime/host/in_parts_internal.hpp"
 #include "runtime/host/inbox_internal.hpp"
+#include "runtime/host/outtray_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -31,7 +31,7 @@ constexpr std::size_t kNotedBytes = std::size_t{16} << 20;
 
 class Mail final : public Transport {
  public:
-  explicit Mail(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+  explicit Mail(std::shared_ptr<Group> group) : group_(std::move(group)), outtray_(*group_) {}
 
   void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
             Completion& completion) override {
@@ -50,9 +50,12 @@ class Mail final : public Transport {
 
   bool send_at_once(Seat peer, std::uint64_t tag, const Note& note, const void* data,
                     std::size_t bytes) override {
-    if (bytes > Inbox::kRoom || waiting_.contains(peer)) return false;
-    return put(peer, {.tag = tag, .note = note, .bytes = bytes, .from = index(group_->self())},
-               data, bytes);
+    if (outtray_.holds(peer)) return false;
+    const Letter letter{.tag = tag, .note = note, .bytes = bytes, .from = index(group_->self())};
+    if (bytes <= Inbox::kRoom) return outtray_.put(peer, letter, data, bytes);
+    if (bytes > kOpenedBytes || is_mapped(group_->find(data, bytes, false))) return false;
+    send_opened(peer, letter, static_cast<const std::byte*>(data));
+    return true;
   }
 
   void send_noted(Seat peer, std::uint64_t tag, const Note& note, const void* data,
@@ -65,8 +68,7 @@ class Mail final : public Transport {
       return;
     }
     const Place place = group_->find(data, bytes, group_->reaches());
-    const bool is_mapped = place.is_lent() && place.allocation != kPeerMemory;
-    if (!is_mapped && bytes <= kOpenedBytes) {
+    if (!is_mapped(place) && bytes <= kOpenedBytes) {
       send_opened(peer, letter, static_cast<const std::byte*>(data));
       return completion.complete();
     }
@@ -81,23 +83,43 @@ class Mail final : public Transport {
 
   bool receive_shortly(Seat peer, std::uint64_t tag, const Note& note, void* data,
                        std::size_t bytes) override {
-    if (bytes > Inbox::kRoom || !waiting_.empty() || !streams_.empty()) return false;
-    enum class Found : std::uint8_t { No, Awaited, Other } found = Found::No;
+    if (bytes > kOpenedBytes || !outtray_.empty() || !streams_.empty()) return false;
+    enum class Found : std::uint8_t { No, Whole, Opening, Other } found = Found::No;
+    Completion completion;
+    Letter opening;
+    const Posted posted{static_cast<std::byte*>(data), bytes, &completion, nullptr};
     const auto read = [&](const Letter& letter, const std::byte* from) {
-      if (letter.tag != tag || Seat{letter.from} != peer) return handle(letter, from);
-      const bool good =
-          letter.kind == Letter::Kind::Whole && letter.bytes == bytes && letter.note == note;
-      found = good ? Found::Awaited : Found::Other;
-      if (!good) return handle(letter, from);
+      if (found != Found::No || letter.tag != tag || Seat{letter.from} != peer ||
+          letter.kind == Letter::Kind::Part) {
+        return handle(letter, from);
+      }
+      const bool good = letter.bytes == bytes && letter.note == note;
+      const bool whole = letter.kind == Letter::Kind::Whole;
+      if (!good || (!whole && letter.kind != Letter::Kind::Opening)) {
+        found = Found::Other;
+        return handle(letter, from);
+      }
+      found = whole ? Found::Whole : Found::Opening;
+      if (!whole) return begin(opening = letter, from, posted);
       if (bytes != 0) std::memcpy(data, from, bytes);
     };
     if (unexpected_.contains({index(peer), tag})) return false;
+    const auto over = [&] {
+      return found == Found::Opening ? completion.state == Completion::State::Done
+                                     : found != Found::No;
+    };
     Patience& patience = group_->patience();
     patience.renew();
     do {
-      while (found == Found::No && take(read)) patience.renew();
-    } while (found == Found::No && patience.lasts());
-    return found == Found::Awaited;
+      while (!over() && take(read)) patience.renew();
+    } while (!over() && patience.lasts());
+    if (found == Found::Opening && !over()) {
+      in_parts_.withdraw(opening);
+      auto& kept = unexpected_[{index(peer), tag}];
+      kept.insert(kept.begin(), {opening, {}});
+      return false;
+    }
+    return found == Found::Whole || found == Found::Opening;
   }
 
   [[nodiscard]] bool has_come(Seat peer, std::uint64_t tag) const override {
@@ -108,21 +130,16 @@ class Mail final : public Transport {
     bool moved = false;
     const auto read = [&](const Letter& letter, const std::byte* data) { handle(letter, data); };
     for (std::uint64_t i = 0; i < Inbox::kCells && take(read); ++i) moved = true;
-    return send_parts() | write_waiting() | moved;
+    return send_parts() | outtray_.write_waiting() | moved;
   }
 
   [[nodiscard]] Nap arm() override { return host::arm(group_); }
 
-  void flush(Seat peer, Completion& completion) override {
-    completion.state = Completion::State::Pending;
-    const auto waiting = waiting_.find(peer);
-    if (waiting == waiting_.end()) return completion.complete();
-    waiting->second.back().written.push_back(&completion);
-  }
+  void flush(Seat peer, Completion& completion) override { outtray_.flush(peer, completion); }
 
   bool drain(Deadline deadline) override {
     const auto until = std::chrono::steady_clock::now() + deadline;
-    while (!offers_.empty() || !waiting_.empty()) {
+    while (!offers_.empty() || !outtray_.empty()) {
       if (std::chrono::steady_clock::now() >= until) return false;
       if (!progress()) ::sched_yield();
     }
@@ -133,7 +150,7 @@ class Mail final : public Transport {
     offers_.clear();
     posted_.clear();
     unexpected_.clear();
-    waiting_.clear();
+    outtray_.clear();
     streams_.clear();
     in_parts_.clear();
   }
@@ -160,18 +177,17 @@ class Mail final : public Transport {
     std::size_t bytes;
     Completion* completion;
   };
-  /// A letter that found no room.
-  struct Waiting {
-    Letter letter;
-    std::vector<std::byte> data;
-    std::vector<Completion*> written;  ///< told once it is
-  };
   /// An offer that its receiver wants in parts.
   struct Stream {
     Seat peer{};
     std::uint32_t number = 0;
     std::uint64_t sent = 0;
   };
+  /// Whether others see it as memory of their own.
+  static bool is_mapped(const Place& place) {
+    return place.is_lent() && place.allocation != kPeerMemory;
+  }
+
   /// The next letter, if it has come.
   template <typename Read>
   bool take(const Read& read) {
@@ -201,52 +217,32 @@ class Mail final : public Transport {
       return;
     }
     const Kept kept = take_first(unexpected_, found);
-    deliver(kept.letter, kept.data.data(), posted);
+    deliver(kept.letter, kept.letter.kind == Letter::Kind::Whole ? kept.data.data() : nullptr,
+            posted);
   }
 
-  /// False if there is no room for it.
-  bool put(Seat peer, const Letter& letter, const void* data, std::size_t bytes) {
-    const bool fits = group_->inbox(peer).put(letter, data, bytes);
-    if (fits) group_->ring(peer);
-    return fits;
-  }
-
-  /// In the order of calls; what finds no room waits, copied.
-  void write(Seat peer, Letter letter, const void* data, std::size_t bytes) {
-    letter.from = index(group_->self());
-    const auto waiting = waiting_.find(peer);
-    if (waiting == waiting_.end() && put(peer, letter, data, bytes)) return;
-    const auto* const begin = static_cast<const std::byte*>(data);
-    waiting_[peer].push_back({letter, std::vector<std::byte>(begin, begin + bytes), {}});
-  }
-
-  bool write_waiting() {
-    bool moved = false;
-    for (auto it = waiting_.begin(); it != waiting_.end();) {
-      auto& [peer, letters] = *it;
-      while (!letters.empty()) {
-        Waiting& first = letters.front();
-        if (!put(peer, first.letter, first.data.data(), first.data.size())) break;
-        for (Completion* const completion : first.written) completion->complete();
-        letters.pop_front();
-        moved = true;
-      }
-      it = letters.empty() ? waiting_.erase(it) : std::next(it);
-    }
-    return moved;
+  void write(Seat peer, const Letter& letter, const void* data, std::size_t bytes) {
+    outtray_.write(peer, letter, data, bytes);
   }
 
   /// Without waiting until it is wanted.
   void send_opened(Seat peer, Letter letter, const std::byte* data) {
     letter.kind = Letter::Kind::Opening;
     letter.number = next_++;
-    write(peer, letter, nullptr, 0);
-    for (std::uint64_t at = 0, bytes = 0; at < letter.bytes; at += bytes) {
+    write(peer, letter, data, Inbox::kRoom);
+    for (std::uint64_t at = Inbox::kRoom, bytes = 0; at < letter.bytes; at += bytes) {
       bytes = std::min<std::uint64_t>(Inbox::kRoom, letter.bytes - at);
       write(peer,
             {.bytes = bytes, .offset = at, .number = letter.number, .kind = Letter::Kind::Part},
             data + at, bytes);
     }
+  }
+
+  /// A message that is expected, with its first part.
+  void begin(const Letter& opening, const std::byte* data, const Posted& posted) {
+    posted.completion->state = Completion::State::Pending;
+    in_parts_.expect(opening, posted);
+    in_parts_.put_first(opening, data);
   }
 
   bool send_parts() {
@@ -260,7 +256,7 @@ class Mail final : public Transport {
                             .number = stream.number,
                             .from = index(group_->self()),
                             .kind = Letter::Kind::Part};
-        if (!put(stream.peer, letter, offered.data + stream.sent, bytes)) return false;
+        if (!outtray_.put(stream.peer, letter, offered.data + stream.sent, bytes)) return false;
         stream.sent += bytes;
         moved = true;
       }
@@ -298,12 +294,16 @@ class Mail final : public Transport {
     if (found == posted_.end()) {
       const std::size_t bytes = letter.kind == Letter::Kind::Whole ? letter.bytes : 0;
       unexpected_[key].push_back({letter, std::vector<std::byte>(data, data + bytes)});
-      if (letter.kind == Letter::Kind::Opening) in_parts_.keep(letter);
+      if (letter.kind == Letter::Kind::Opening) {
+        in_parts_.keep(letter);
+        in_parts_.put_first(letter, data);
+      }
       return;
     }
     deliver(letter, data, take_first(posted_, found));
   }
 
+  /// `data`: that came with the letter; null: none, or it has been kept.
   void deliver(const Letter& letter, const std::byte* data, const Posted& posted) {
     const bool whole = letter.kind == Letter::Kind::Whole;
     if (!suits(letter, posted)) return drop_parts(letter);
@@ -316,7 +316,9 @@ class Mail final : public Transport {
       return drop_parts(letter);
     }
     if (whole) return posted.completion->complete(letter.bytes);
-    if (letter.kind == Letter::Kind::Opening) return in_parts_.expect(letter, posted);
+    if (letter.kind == Letter::Kind::Opening) {
+      return data != nullptr ? begin(letter, data, posted) : in_parts_.expect(letter, posted);
+    }
     take_offer(letter, posted);
   }
 
@@ -359,7 +361,7 @@ class Mail final : public Transport {
   std::unordered_map<Key, std::vector<Posted>, Hash> posted_;
   std::unordered_map<Key, std::vector<Kept>, Hash> unexpected_;
   std::unordered_map<std::uint32_t, Offered> offers_;
-  std::unordered_map<Seat, std::deque<Waiting>> waiting_;
+  Outtray outtray_;
   std::vector<Stream> streams_;
   InParts in_parts_;
 };
