@@ -173,7 +173,7 @@ class Replay {
                    model.message_overhead.picoseconds > 0 && fit_together(longest(sizes_), most_)),
         values_(std::size_t{schedule.ranks} * schedule.chunks.size()),
         arrival_(schedule.transfers.size()),
-        links_(topology, model),
+        links_(topology, model, schedule),
         processors_(schedule.ranks, model) {}
 
   Picoseconds run() {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,13 +50,16 @@ struct Size {
 /// sent so much earlier.
 class Links {
  public:
-  Links(const Topology& topology, const CostModel& model)
+  /// `schedule`: all that will be sent.
+  Links(const Topology& topology, const CostModel& model, const Schedule& schedule)
       : topology_(topology),
         burst_(static_cast<double>(model.burst_bytes)),
         latency_(static_cast<Picoseconds>(model.message_latency.picoseconds)),
         pipes_(pipes_of(topology, model.pooled)),
         busy_until_(topology.num_links(), 0),
-        load_(burst_ > 0 ? topology.num_links() : 0, 0) {}
+        load_(burst_ > 0 ? topology.num_links() : 0, 0) {
+    if (model.port_loss > 0 && topology.has_switches()) slow_ports(schedule, model.port_loss);
+  }
 
   struct Departure {
     Times sent;
@@ -179,6 +184,28 @@ class Links {
     }
     for (Pipe& pipe : pipes) pipe.bandwidth = pipes[pipe.link].bandwidth;
     return pipes;
+  }
+
+  /// By what is lost where several ranks send over one (CostModel::port_loss).
+  void slow_ports(const Schedule& schedule, std::uint32_t loss) {
+    const std::size_t words = (schedule.ranks + 63) / 64;
+    std::vector<std::uint64_t> senders(pipes_.size() * words, 0);
+    for (const Transfer& transfer : schedule.transfers) {
+      const std::uint32_t src = index(transfer.src);
+      for (const LinkId id : schedule.route(transfer)) {
+        if (topology_.node(topology_.link(id).src).rank) continue;
+        senders[pipes_[index(id)].link * words + src / 64] |= std::uint64_t{1} << src % 64;
+      }
+    }
+    for (Pipe& pipe : pipes_) {
+      const auto* const bits = &senders[pipe.link * words];
+      int count = 0;
+      for (std::size_t i = 0; i < words; ++i) count += std::popcount(bits[i]);
+      const double lost = loss / 1000.0 * std::max(0, count - 1);
+      auto& rate = pipe.bandwidth.bytes_per_second;
+      rate = static_cast<std::remove_reference_t<decltype(rate)>>(static_cast<double>(rate) /
+                                                                  (1 + lost));
+    }
   }
 
   const Topology& topology_;

@@ -42,6 +42,7 @@ TuneResult choose(const Topology& topology, Collective collective, Rank root,
   wanted.first = options.first;
   wanted.last = options.last;
   wanted.cost.message_overhead = kMessageOverhead;
+  wanted.cost.port_loss = kPortLoss;
   wanted.winners_only = !compares_all(topology, options);
   wanted.algorithms = specs_worth_making(topology, collective);
   std::optional<Topology> priced;

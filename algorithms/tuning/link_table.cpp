@@ -145,6 +145,7 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
   model.together_percent = table.together;
   model.segment_bytes = table.segment_bytes;
   model.burst_bytes = table.burst_bytes;
+  model.port_loss = kPortLoss;
   model.pooled = true;
   model.element_bytes = kElementBytes;
   for (const LinkTable::Host& host : table.hosts) {
