@@ -35,10 +35,21 @@ std::string_view to_string(Exchange exchange);
 struct Shares {
   std::vector<std::size_t> counts;
   std::vector<std::size_t> begins;  ///< from the beginning of the buffer; empty: side by side
+  /// Instead of both: so many shares of so many elements each, side by side.
+  std::size_t number = 0, each = 0;
 
-  static Shares one(std::size_t count) { return {{count}, {}}; }
+  static Shares one(std::size_t count) { return equal(count, 1); }
   static Shares equal(std::size_t count, std::uint32_t ranks) {
-    return {std::vector<std::size_t>(ranks, count), {}};
+    Shares shares;
+    shares.number = ranks;
+    shares.each = count;
+    return shares;
+  }
+
+  [[nodiscard]] bool are_equal() const { return number != 0; }
+  [[nodiscard]] std::size_t size() const { return are_equal() ? number : counts.size(); }
+  [[nodiscard]] std::size_t count(std::size_t share) const {
+    return are_equal() ? each : counts[share];
   }
 };
 

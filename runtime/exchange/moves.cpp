@@ -67,27 +67,28 @@ class Side {
   /// `counted`: one share for each rank, or one alone. `name`: "send" or "recv".
   Side(const ExchangeCall& call, const Shares& shares, std::uint32_t counted, const char* name)
       : call_(call), shares_(shares), name_(name), width_(size_of(call.type)) {
-    if (shares.counts.size() != counted ||
-        (!shares.begins.empty() && shares.begins.size() != counted)) {
-      reject_exchange(call,
-                      fmt::format("{}: expected {} counts and as many displacements, found {} "
-                                  "and {}",
-                                  name, counted, shares.counts.size(), shares.begins.size()));
+    const bool displaced = !shares.begins.empty();
+    if (shares.size() != counted || (displaced && shares.begins.size() != counted)) {
+      reject_exchange(call, fmt::format("{}: expected {} counts and as many displacements, found "
+                                        "{} and {}",
+                                        name, counted, shares.size(), shares.begins.size()));
     }
-    place();
+    shares.are_equal() ? place_equal() : place();
   }
 
   [[nodiscard]] std::size_t begin(std::size_t share) const {
-    return begins_[share % begins_.size()] * width_;
+    const std::size_t i = share % shares_.size();
+    return (shares_.are_equal() ? i * shares_.each : begins_[i]) * width_;
   }
   [[nodiscard]] std::size_t bytes(std::size_t share) const {
-    return shares_.counts[share % begins_.size()] * width_;
+    return shares_.count(share % shares_.size()) * width_;
   }
   /// From the first byte of a share to the last.
   [[nodiscard]] std::pair<std::size_t, std::size_t> extent() const { return {first_, last_}; }
   [[nodiscard]] bool empty() const { return first_ == last_; }
 
   void check_disjoint() const {
+    if (shares_.begins.empty()) return;  // side by side
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < begins_.size(); ++i) {
       if (shares_.counts[i] != 0) order.push_back(i);
@@ -102,19 +103,27 @@ class Side {
   }
 
  private:
-  void place() {
+  /// \returns where a share ends that begins there
+  [[nodiscard]] std::size_t end_of(std::size_t at, std::size_t count) const {
     const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / width_;
+    if (at <= most && count <= most - at) return at + count;
+    reject_exchange(call_, fmt::format("{}: {} elements from {} do not fit the address space",
+                                       name_, count, at));
+  }
+  void place_equal() {
+    if (shares_.each == 0) return;
+    const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / shares_.number;
+    const std::size_t last = std::min(shares_.each, most) * (shares_.number - 1);
+    last_ = end_of(last, shares_.each) * width_;
+  }
+  void place() {
     std::size_t end = 0;
     bool any = false;
     for (std::size_t i = 0; i < shares_.counts.size(); ++i) {
       const std::size_t count = shares_.counts[i];
       const std::size_t at = shares_.begins.empty() ? end : shares_.begins[i];
-      if (at > most || count > most - at) {
-        reject_exchange(call_, fmt::format("{}: {} elements from {} do not fit the address space",
-                                           name_, count, at));
-      }
+      end = end_of(at, count);
       begins_.push_back(at);
-      end = at + count;
       if (count == 0) continue;
       first_ = any ? std::min(first_, at * width_) : at * width_;
       last_ = any ? std::max(last_, end * width_) : end * width_;
@@ -126,7 +135,7 @@ class Side {
   const Shares& shares_;
   const char* name_;
   std::size_t width_;
-  std::vector<std::size_t> begins_;
+  Few<std::size_t> begins_;  ///< of shares that are not equal
   std::size_t first_ = 0, last_ = 0;
 };
 
@@ -211,12 +220,13 @@ bool is_collective(Exchange exchange) {
 CommonCall common_call(const ExchangeCall& call) {
   const ExchangeFacts& facts = exchange_facts(call.exchange);
   const auto sum = [](const Shares& shares) {
-    return std::accumulate(shares.counts.begin(), shares.counts.end(), std::uint64_t{0});
+    return std::accumulate(shares.counts.begin(), shares.counts.end(),
+                           std::uint64_t{shares.number} * shares.each);
   };
   CommonCall common{.type = call.type, .exchange = call.exchange};
   if (facts.pattern >= Pattern::ToRoot) common.root = call.peer;
   if (facts.reduces) common.op = call.op;
-  if (facts.common == Common::Each) common.set_count(call.sent.counts.front());
+  if (facts.common == Common::Each) common.set_count(call.sent.count(0));
   if (facts.common == Common::SumReceived) common.set_count(sum(call.received));
   if (facts.common == Common::SumSent) common.set_count(sum(call.sent));
   return common;

@@ -3,15 +3,19 @@
 /// From an exchange to what one rank sends, receives and copies.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "runtime/exchange/exchange.hpp"
 #include "runtime/execution/shared_call_internal.hpp"
 #include "runtime/job/links.hpp"
 
 namespace multitree::runtime {
+
+/// Of each rank one, of few ranks without an allocation.
+template <typename T>
+using Few = boost::container::small_vector<T, 8>;
 
 /// Part of a user's buffer, and whom it goes to or comes from.
 template <typename Byte>
@@ -24,8 +28,8 @@ struct Move {
 /// Peers in an order in which nobody is everybody's first: rank r sends to r + 1, r + 2, ..., and
 /// receives from r - 1, r - 2, ...
 struct Moves {
-  std::vector<Move<const std::byte>> out;
-  std::vector<Move<std::byte>> in;
+  Few<Move<const std::byte>> out;
+  Few<Move<std::byte>> in;
   Move<const std::byte> own;    ///< what stays here: from there
   std::byte* own_to = nullptr;  ///< to here; null: nothing does
 };

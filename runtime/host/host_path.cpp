@@ -139,7 +139,7 @@ void HostPath::barrier(std::uint64_t& sequence) {
 /// An all-gather in which each takes its own share of everybody's.
 std::unique_ptr<Operation> HostPath::all_to_all(const ExchangeCall& call, std::uint64_t sequence,
                                                 bool attended) {
-  const Call gather{Collective::AllGather, call.send, call.recv, call.sent.counts.front(),
+  const Call gather{Collective::AllGather, call.send, call.recv, call.sent.count(0),
                     call.type};
   const CommonCall common = common_call(call);
   if (attended && fits_cards(*group_, gather)) {
@@ -161,7 +161,7 @@ std::unique_ptr<Operation> HostPath::exchange(const ExchangeCall& call, Moves&& 
     auto operation = std::make_unique<PackedExchange>(*group_, *engine_, call, std::move(moves), number,
                                                       active(recorder_.get()));
     CardPart cards(*operation);
-    const bool read = attended && !operation->sends_messages() &&
+    const bool read = attended && !operation->has_messages() &&
                       advance_shortly(cards, group_->patience());
     if (read && operation->done()) return nullptr;
     request = request_of(std::move(operation), common_call(call), sequence);

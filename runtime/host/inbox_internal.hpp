@@ -56,6 +56,12 @@ class Inbox {
     }
   }
 
+  /// Whether so many letters would find room now. \pre at most kCells
+  [[nodiscard]] bool has_room(std::uint64_t letters) const {
+    const std::uint64_t last = tail_.load(std::memory_order_relaxed) + letters - 1;
+    return cells_[last % kCells].stamp.load(std::memory_order_relaxed) >= 2 * (last / kCells);
+  }
+
   /// Hands the letter that is `number`th of all, and what goes with it, to `read`; false if it has
   /// not come.
   template <typename Read>

@@ -53,7 +53,7 @@ class Mail final : public Transport {
     if (outtray_.holds(peer)) return false;
     const Letter letter{.tag = tag, .note = note, .bytes = bytes, .from = index(group_->self())};
     if (bytes <= Inbox::kRoom) return outtray_.put(peer, letter, data, bytes);
-    if (bytes > kOpenedBytes || is_mapped(group_->find(data, bytes, false))) return false;
+    if (is_mapped(group_->find(data, bytes, false)) || !can_open(peer, bytes)) return false;
     send_opened(peer, letter, static_cast<const std::byte*>(data));
     return true;
   }
@@ -68,7 +68,7 @@ class Mail final : public Transport {
       return;
     }
     const Place place = group_->find(data, bytes, group_->reaches());
-    if (!is_mapped(place) && bytes <= kOpenedBytes) {
+    if (!is_mapped(place) && can_open(peer, bytes)) {
       send_opened(peer, letter, static_cast<const std::byte*>(data));
       return completion.complete();
     }
@@ -223,6 +223,14 @@ class Mail final : public Transport {
 
   void write(Seat peer, const Letter& letter, const void* data, std::size_t bytes) {
     outtray_.write(peer, letter, data, bytes);
+  }
+
+  /// Whether a message goes in parts without being asked for: not to a receiver that is behind, who
+  /// would keep them, copied once more.
+  [[nodiscard]] bool can_open(Seat peer, std::size_t bytes) const {
+    const std::uint64_t parts = (bytes + Inbox::kRoom - 1) / Inbox::kRoom;
+    return bytes <= kOpenedBytes && !outtray_.holds(peer) &&
+           group_->inbox(peer).has_room(parts + Inbox::kCells / 2);
   }
 
   /// Without waiting until it is wanted.

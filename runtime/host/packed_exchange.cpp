@@ -53,6 +53,26 @@ PackedExchange::PackedExchange(Group& group, Engine& engine, const ExchangeCall&
     form_ = Form::Slip;
     room_ = std::max(bytes, sizeof(Margin) + 1);  // less would lie where there is no slip
   }
+  plan_messages();
+}
+
+/// All ranks have the same counts where they sum, so they all do as this one.
+bool PackedExchange::comes_for_sure(const Move<std::byte>& in) const {
+  if (sums_) return form_ == Form::Messages;
+  return aligned(pieces_ * sizeof(Piece)) + aligned(in.bytes) > group_.card_room();
+}
+
+void PackedExchange::plan_messages() {
+  const auto needed = [&] {
+    if (early_ == nullptr) early_ = traffic();
+    return early_.get();
+  };
+  if (form_ == Form::Messages) {
+    for (const auto& out : moves_.out) needed()->add(out, header(out.bytes), number_);
+  }
+  for (const auto& in : moves_.in) {
+    if (comes_for_sure(in)) needed()->add(in, header(in.bytes), number_);
+  }
 }
 
 std::unique_ptr<Traffic> PackedExchange::traffic() const {
@@ -66,10 +86,7 @@ void PackedExchange::begin() {
   begun_ = true;
   const auto& own = moves_.own;
   if (own.bytes != 0 && moves_.own_to != own.data) std::memcpy(moves_.own_to, own.data, own.bytes);
-  if (form_ != Form::Messages) return;
-  out_ = traffic();
-  for (const auto& out : moves_.out) out_->add(out, header(out.bytes), number_);
-  out_->start();
+  if (early_ != nullptr) early_->start();
 }
 
 bool PackedExchange::advance() {
@@ -93,9 +110,11 @@ bool PackedExchange::advance_cards() {
   return true;
 }
 
+/// Looks at what has come as well: a rank that waits for this alone asks no engine at first.
 bool PackedExchange::advance_messages() {
-  bool moved = false, over = true;
-  for (Traffic* const part : {out_.get(), in_.get()}) {
+  bool moved = (early_ != nullptr || late_ != nullptr) && engine_.transport().progress();
+  bool over = true;
+  for (Traffic* const part : {early_.get(), late_.get()}) {
     if (part == nullptr) continue;
     moved = part->advance() || moved;
     over = over && part->done();
@@ -158,6 +177,7 @@ void PackedExchange::read() {
     std::uint64_t bytes = 0;
     const std::byte* const share = find(in.peer, bytes);
     if (share == nullptr) {
+      if (comes_for_sure(in)) continue;
       if (messages == nullptr) messages = traffic();
       messages->add(in, header(in.bytes), number_);
       continue;
@@ -172,12 +192,14 @@ void PackedExchange::read() {
   }
   state_ = State::Messages;
   group_.finish_ticket();
-  in_ = std::move(messages);
-  if (in_ != nullptr) in_->start();
+  late_ = std::move(messages);
+  if (late_ != nullptr) late_->start();
 }
 
 std::string PackedExchange::waiting_for() const {
-  if (has_read()) return (in_ != nullptr && !in_->done() ? in_ : out_)->waiting_for();
+  if (has_read()) {
+    return (late_ != nullptr && !late_->done() ? late_ : early_)->waiting_for();
+  }
   if (!group_.is_next(ticket_)) return "waiting for an earlier collective";
   const std::vector<Seat> ranks = awaited_ranks();
   if (ranks.empty()) return "working in shared memory on part 0 of 1";
@@ -190,7 +212,7 @@ std::vector<Seat> PackedExchange::awaited_ranks() const {
     return attention_.missing_ranks(awaited());
   }
   std::vector<Seat> ranks;
-  for (const Traffic* const part : {in_.get(), out_.get()}) {
+  for (const Traffic* const part : {early_.get(), late_.get()}) {
     if (part == nullptr || part->done()) continue;
     const std::vector<Seat> its = part->awaited_ranks();
     ranks.insert(ranks.end(), its.begin(), its.end());

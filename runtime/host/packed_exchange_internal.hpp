@@ -19,8 +19,9 @@ namespace multitree::runtime::host {
 
 /// A rank whose shares for others fit puts all of them out with its card; one whose shares do not
 /// says so there, and sends messages meanwhile. Each decides by what it sends, so nobody has to know
-/// the sizes of others. Cards compare the calls of all ranks, and with each share goes its size.
-/// Who takes nothing of others waits for nobody.
+/// the sizes of others; but a share that alone is too large comes in a message for sure, which is
+/// awaited at once. Cards compare the calls of all ranks, and with each share goes its size. Who
+/// takes nothing of others waits for nobody.
 class PackedExchange final : public Activity {
  public:
   /// `number`: tells the messages of this exchange apart. `recorder`: told what happens; or null.
@@ -34,8 +35,8 @@ class PackedExchange final : public Activity {
 
   /// Whether nothing is left for cards to tell.
   [[nodiscard]] bool has_read() const { return state_ >= State::Messages; }
-  /// Whether this rank sends messages.
-  [[nodiscard]] bool sends_messages() const { return form_ == Form::Messages; }
+  /// Whether messages go or come for sure.
+  [[nodiscard]] bool has_messages() const { return early_ != nullptr; }
 
  private:
   /// Messages: what is left comes or goes in those.
@@ -64,7 +65,9 @@ class PackedExchange final : public Activity {
     header.bytes = bytes;
     return header;
   }
+  [[nodiscard]] bool comes_for_sure(const Move<std::byte>& in) const;
   [[nodiscard]] std::unique_ptr<Traffic> traffic() const;
+  void plan_messages();
   void begin();
   bool advance_cards();
   bool advance_messages();
@@ -89,8 +92,9 @@ class PackedExchange final : public Activity {
   std::uint64_t ticket_;
   State state_ = State::Queued;
   bool begun_ = false;
-  std::unique_ptr<Traffic> out_, in_;  ///< messages; null: none
-  std::exception_ptr failure_;         ///< told again: what fails in messages is told once by them
+  std::unique_ptr<Traffic> early_;  ///< what goes, and what comes for sure; null: nothing
+  std::unique_ptr<Traffic> late_;   ///< what comes as cards have told; null: nothing
+  std::exception_ptr failure_;      ///< told again: what fails in messages is told once by them
 };
 
 }  // namespace multitree::runtime::host

@@ -204,8 +204,7 @@ TEST(HostExchange, SharesOfAnotherSizeAreNamed) {
                         .recv = to.data(),
                         .type = DataType::Int32};
       call.sent = Shares::equal(count, 2);
-      call.received = Shares::equal(count, 2);
-      if (wrong) ++call.received.counts[0];
+      call.received.counts = {wrong ? count + 1 : count, count};
       communicator.run(call);
     });
     EXPECT_THAT(message_of(errors[1]),
