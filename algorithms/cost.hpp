@@ -31,9 +31,9 @@ struct SharedHost {
   bool operator==(const SharedHost&) const = default;
 };
 
-/// What ports of switches lose where ranks send over TCP or UCX (CostModel::port_loss). Measured with
-/// 1 MiB on stars and fat-trees of 8 and 16 ranks: 0 to 2 % with up to 4 senders a port, 7 to 10 %
-/// with 7, 10 % with 15.
+/// What ports of switches lose where ranks send over TCP or UCX (CostModel::port_loss). Measured
+/// with 1 MiB on stars and fat-trees of 8 and 16 ranks: 0 to 2 % with up to 4 senders a port, 7 to
+/// 10 % with 7, 10 % with 15.
 inline constexpr std::uint32_t kPortLoss = 7;
 
 /// What a transfer costs beyond its links.
@@ -59,9 +59,9 @@ struct CostModel {
   std::uint32_t element_bytes = 0;
   /// What a transfer takes beyond its links, however many these are: the latency of its ends.
   Time message_latency{};
-  /// Thousandths of its time that a link behind a switch loses for each further rank that sends over
-  /// it: ranks do not keep step to the byte, so at times two of them send into one port, and then for
-  /// a moment none does.
+  /// Thousandths of its time that a link behind a switch loses for each further rank that sends
+  /// over it: ranks do not keep step to the byte, so at times two of them send into one port, and
+  /// then for a moment none does.
   std::uint32_t port_loss = 0;
   /// Percent of what a message costs its sender and its host that one costs which is ready while
   /// another to the same rank is still to leave: the two leave together.

@@ -139,8 +139,7 @@ void HostPath::barrier(std::uint64_t& sequence) {
 /// An all-gather in which each takes its own share of everybody's.
 std::unique_ptr<Operation> HostPath::all_to_all(const ExchangeCall& call, std::uint64_t sequence,
                                                 bool attended) {
-  const Call gather{Collective::AllGather, call.send, call.recv, call.sent.count(0),
-                    call.type};
+  const Call gather{Collective::AllGather, call.send, call.recv, call.sent.count(0), call.type};
   const CommonCall common = common_call(call);
   if (attended && fits_cards(*group_, gather)) {
     CardOperation operation(*group_, gather, common, Rank{0}, active(recorder_.get()));
@@ -158,11 +157,11 @@ std::unique_ptr<Operation> HostPath::exchange(const ExchangeCall& call, Moves&& 
   if (call.exchange == Exchange::AllToAll) {
     request = all_to_all(call, sequence, attended);
   } else {
-    auto operation = std::make_unique<PackedExchange>(*group_, *engine_, call, std::move(moves), number,
-                                                      active(recorder_.get()));
+    auto operation = std::make_unique<PackedExchange>(*group_, *engine_, call, std::move(moves),
+                                                      number, active(recorder_.get()));
     CardPart cards(*operation);
-    const bool read = attended && !operation->has_messages() &&
-                      advance_shortly(cards, group_->patience());
+    const bool read =
+        attended && !operation->has_messages() && advance_shortly(cards, group_->patience());
     if (read && operation->done()) return nullptr;
     request = request_of(std::move(operation), common_call(call), sequence);
   }

@@ -24,8 +24,8 @@ struct Posted {
   Note* note;  ///< the one expected, then the one that came; null: any
 };
 
-/// Parts of a message come in order, the first with the letter that opens it. Those that come before
-/// anybody wants it are kept.
+/// Parts of a message come in order, the first with the letter that opens it. Those that come
+/// before anybody wants it are kept.
 class InParts {
  public:
   /// Parts of the message that this letter tells of go there from now on, with those that were

@@ -47,6 +47,7 @@ PackedExchange::PackedExchange(Group& group, Engine& engine, const ExchangeCall&
   std::uint64_t bytes = aligned(pieces_ * sizeof(Piece));
   const std::size_t shares = std::min<std::size_t>(moves_.out.size(), pieces_);
   for (std::size_t i = 0; i < shares; ++i) bytes += aligned(moves_.out[i].bytes);
+  if (sums_) bytes += aligned(moves_.own.bytes);  // then all ranks find the same
   if (shares == 0 || bytes <= sizeof(Label::shares)) {
     form_ = Form::Card;
   } else if (bytes <= group.card_room()) {
@@ -56,7 +57,7 @@ PackedExchange::PackedExchange(Group& group, Engine& engine, const ExchangeCall&
   plan_messages();
 }
 
-/// All ranks have the same counts where they sum, so they all do as this one.
+/// All ranks name the same counts where they sum, so they all do as this one.
 bool PackedExchange::comes_for_sure(const Move<std::byte>& in) const {
   if (sums_) return form_ == Form::Messages;
   return aligned(pieces_ * sizeof(Piece)) + aligned(in.bytes) > group_.card_room();
@@ -121,8 +122,8 @@ bool PackedExchange::advance_messages() {
   }
   if (!over || state_ != State::Messages) return moved;
   if (sums_) {
-    finish_reduction(moves_.own_to, moves_.own.bytes / size_of(header_.type), header_.type, header_.op,
-                     group_.size());
+    finish_reduction(moves_.own_to, moves_.own.bytes / size_of(header_.type), header_.type,
+                     header_.op, group_.size());
   }
   state_ = State::Done;
   return true;

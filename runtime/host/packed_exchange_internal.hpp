@@ -18,9 +18,9 @@
 namespace multitree::runtime::host {
 
 /// A rank whose shares for others fit puts all of them out with its card; one whose shares do not
-/// says so there, and sends messages meanwhile. Each decides by what it sends, so nobody has to know
-/// the sizes of others; but a share that alone is too large comes in a message for sure, which is
-/// awaited at once. Cards compare the calls of all ranks, and with each share goes its size. Who
+/// says so there, and sends messages meanwhile. Each decides by what it sends, so nobody has to
+/// know the sizes of others; but a share that alone is too large comes in a message for sure, which
+/// is awaited at once. Cards compare the calls of all ranks, and with each share goes its size. Who
 /// takes nothing of others waits for nobody.
 class PackedExchange final : public Activity {
  public:

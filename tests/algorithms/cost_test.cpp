@@ -227,6 +227,25 @@ TEST(Cost, ABurstTakesNoTimeAndIsNoGift) {
   EXPECT_EQ(ns(twice, 6000, 1000), 6000);
 }
 
+TEST(Cost, PortsOfSwitchesLoseTimeWithEveryFurtherSender) {
+  const Topology star = make_topology("star:5?bw=1GB/s&lat=0s");
+  const auto us = [](const Schedule& schedule, const Topology& on, std::uint32_t loss) {
+    return predict_time(schedule, on, 5'000'000, {.port_loss = loss}).seconds() * 1e6;
+  };
+  // One sender a port, whatever it is that it sends.
+  const Schedule ring = make_schedule("ring", star, Collective::AllGather);
+  EXPECT_NEAR(us(ring, star, 0), 4000, 1);
+  EXPECT_NEAR(us(ring, star, 10), 4000, 1);
+  // Each rank sends to each other: four a port, on the way down only.
+  const Schedule each = make_schedule("allreduce-optimal", star, Collective::AllGather);
+  EXPECT_NEAR(us(each, star, 0), 4000, 1);
+  EXPECT_NEAR(us(each, star, 10), 4000 * 1.03, 1);
+  // Links between ranks have one sender in any case.
+  const Topology torus = make_topology("torus:3x3?bw=1GB/s&lat=0s");
+  const Schedule trees = make_schedule("multitree", torus, Collective::AllGather);
+  EXPECT_EQ(us(trees, torus, 0), us(trees, torus, 10));
+}
+
 TEST(Cost, PooledLinksCarryForEachOther) {
   const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns&parallel=3");
   Schedule schedule = chain(topology, 1);

@@ -28,7 +28,10 @@ using ::testing::HasSubstr;
 class Drawn {
  public:
   Drawn(std::uint32_t ranks, Rank self, std::uint32_t seed)
-      : draw_(seed), ranks_(ranks), me_(index(self)), seed_(static_cast<std::int32_t>(seed % 1000)) {
+      : draw_(seed),
+        ranks_(ranks),
+        me_(index(self)),
+        seed_(static_cast<std::int32_t>(seed % 1000)) {
     static constexpr std::array kExchanges = {Exchange::AllToAllv, Exchange::AllGatherv,
                                               Exchange::ReduceScatterv, Exchange::Gatherv,
                                               Exchange::Scatterv};

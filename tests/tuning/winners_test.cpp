@@ -49,6 +49,18 @@ TEST(PriceFloor, IsBelowEveryPrediction) {
   }
 }
 
+/// Many load a star's links alike, and only some keep a port to one sender.
+TEST(Choice, KeepsPortsOfSwitchesToFewSenders) {
+  for (const char* network : {"star:8?bw=100Mb/s", "fattree:4x4?bw=100Mb/s"}) {
+    const Topology topology = make_topology(network);
+    const auto specs = choose_specs(topology, Collective::AllReduce, Rank{0}, {});
+    const auto chosen = std::ranges::find_if(
+        specs, [](const SizedSpec& one) { return one.max_bytes >= std::uint64_t{1} << 20; });
+    ASSERT_NE(chosen, specs.end());
+    EXPECT_TRUE(chosen->spec.ends_with("ring")) << chosen->spec;
+  }
+}
+
 /// Bounds that say nothing would pass the test above.
 TEST(PriceFloor, IsReachedByWhatIsOptimal) {
   const Topology topology = make_topology("torus:4x4");
