@@ -24,8 +24,9 @@ namespace {
 /// Read of a message at a time, so that nobody waits long for a sign of life.
 constexpr std::size_t kReadAtATime = std::size_t{1} << 20;
 /// Longest message that is sent in parts without being asked for: what would be read in its
-/// sender's memory takes a system call there and a word back, which is longer.
-constexpr std::size_t kOpenedBytes = 32 * 1024;
+/// sender's memory takes a system call there and a word back, which is longer. Where direct access
+/// is as fast for collectives it is faster for long messages.
+constexpr std::size_t kOpenedBytes = 32 * 1024, kOpenedBytesWhereLent = 16 * 1024;
 /// Longest message that is offered as a whole: some milliseconds.
 constexpr std::size_t kNotedBytes = std::size_t{16} << 20;
 
@@ -229,7 +230,8 @@ class Mail final : public Transport {
   /// would keep them, copied once more.
   [[nodiscard]] bool can_open(Seat peer, std::size_t bytes) const {
     const std::uint64_t parts = (bytes + Inbox::kRoom - 1) / Inbox::kRoom;
-    return bytes <= kOpenedBytes && !outtray_.holds(peer) &&
+    const std::size_t most = group_->lends(bytes) ? kOpenedBytesWhereLent : kOpenedBytes;
+    return bytes <= most && !outtray_.holds(peer) &&
            group_->inbox(peer).has_room(parts + Inbox::kCells / 2);
   }
 

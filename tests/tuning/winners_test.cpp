@@ -53,7 +53,7 @@ TEST(PriceFloor, IsBelowEveryPrediction) {
 TEST(Choice, KeepsPortsOfSwitchesToFewSenders) {
   for (const char* network : {"star:8?bw=100Mb/s", "fattree:4x4?bw=100Mb/s"}) {
     const Topology topology = make_topology(network);
-    const auto specs = choose_specs(topology, Collective::AllReduce, Rank{0}, {});
+    const auto specs = choose_specs(topology, Collective::AllReduce, Rank{0}, {.rivals = true});
     const auto chosen = std::ranges::find_if(
         specs, [](const SizedSpec& one) { return one.max_bytes >= std::uint64_t{1} << 20; });
     ASSERT_NE(chosen, specs.end());
