@@ -31,8 +31,8 @@ struct SharedHost {
   bool operator==(const SharedHost&) const = default;
 };
 
-/// What ports of switches lose where ranks send over TCP or UCX (CostModel::port_loss). All-reduces of
-/// 1 MiB on stars and fat-trees of 8 and 16 ranks take 1 to 2 % longer than their links with one
+/// What ports of switches lose where ranks send over TCP or UCX (CostModel::port_loss). All-reduces
+/// of 1 MiB on stars and fat-trees of 8 and 16 ranks take 1 to 2 % longer than their links with one
 /// sender a port, 2 to 6 % with 3 or 4, and 4 to 10 % with 7 or more.
 inline constexpr std::uint32_t kPortLoss = 8;
 
