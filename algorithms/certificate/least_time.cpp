@@ -65,6 +65,11 @@ TimeCertificate LeastTime::at(std::uint64_t bytes) const {
     arrivals.informed = count;
     consider(std::move(arrivals), best);
   }
+  if (facts(bandwidth_.collective).end == Holder::Own && !topology_.has_abilities()) {
+    TimeCertificate shares = blank(TimeReason::Shares, bytes);
+    shares.path = {bandwidth_.root, bandwidth_.root};
+    consider(std::move(shares), best);
+  }
   const GrowthFinder::Found found = growth_->at(bytes);
   // That it is not even near is seen without evaluating it.
   if (found.time < static_cast<double>(best.bound.picoseconds)) return best;

@@ -23,8 +23,8 @@ namespace {
 
 using Integer = boost::multiprecision::cpp_int;
 
-constexpr std::array<std::string_view, 6> kReasonNames = {"path",     "spread", "cuts",
-                                                          "arrivals", "stream", "growth"};
+constexpr std::array<std::string_view, 7> kReasonNames = {"path",   "spread", "cuts",  "arrivals",
+                                                          "stream", "growth", "shares"};
 constexpr std::array<std::string_view, 7> kTimeFaultNames = {
     "wrong-network", "wrong-collective", "bad-path",   "bad-count",
     "bad-growth",    "bad-cuts",         "wrong-bound"};
@@ -149,6 +149,9 @@ Exact stream_time(const TimeCertificate& certificate, const Topology& topology) 
 /// Whether all that a rank starts with has to reach all others.
 bool reaches_all(Collective collective) { return facts(collective).end != Holder::Root; }
 
+/// Whether what a rank starts with is another share for each other one.
+bool has_shares(Collective collective) { return facts(collective).end == Holder::Own; }
+
 /// What is wrong with a certificate, as it is found.
 class TimeChecker {
  public:
@@ -182,6 +185,11 @@ class TimeChecker {
     const bool needs_all = certificate_.reason == TimeReason::Spread ||
                            certificate_.reason == TimeReason::Arrivals ||
                            certificate_.reason == TimeReason::Growth;
+    if (certificate_.reason == TimeReason::Shares && !has_shares(certificate_.collective)) {
+      add(TimeFault::WrongCollective,
+          fmt::format("shares: expected a collective in which each rank ends with its own, got {}",
+                      to_string(certificate_.collective)));
+    }
     if (needs_all && !reaches_all(certificate_.collective)) {
       add(TimeFault::WrongCollective,
           fmt::format("{}: expected a collective whose data reaches all ranks, got {}",
@@ -208,6 +216,9 @@ class TimeChecker {
         return check_count();
       case TimeReason::Growth:
         return check_growth();
+      case TimeReason::Shares:
+        check_switches();
+        return check_path(false);
     }
   }
 
@@ -234,11 +245,16 @@ class TimeChecker {
                                          topology_.num_ranks() - 1, certificate_.informed));
   }
 
+  void check_switches() {
+    if (!topology_.has_abilities()) return;
+    add(TimeFault::BadGrowth,
+        fmt::format("{}: expected switches that forward a message to one rank",
+                    to_string(certificate_.reason)));
+  }
+
   void check_growth() {
     check_path(false);
-    if (topology_.has_abilities()) {
-      add(TimeFault::BadGrowth, "growth: expected switches that forward a message to one rank");
-    }
+    check_switches();
     if (certificate_.rest < Time{}) {
       add(TimeFault::BadGrowth,
           fmt::format("expected a rest of 0 or more, got {}", to_string(certificate_.rest)));
@@ -302,8 +318,9 @@ std::string_view to_string(TimeFault fault) {
 }
 
 Time evaluate_time(const TimeCertificate& certificate, const Topology& topology) {
-  const bool from_everywhere =
-      certificate.reason == TimeReason::Spread || certificate.reason == TimeReason::Arrivals;
+  const bool from_everywhere = certificate.reason == TimeReason::Spread ||
+                               certificate.reason == TimeReason::Arrivals ||
+                               certificate.reason == TimeReason::Shares;
   return evaluate_time(certificate, topology, from_everywhere ? nearest_latency(topology) : 0);
 }
 
@@ -329,6 +346,8 @@ Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
       return rounded_down(stream_time(certificate, topology));
     case TimeReason::Growth:
       return growth_time(certificate, topology);
+    case TimeReason::Shares:
+      return shares_time(certificate, topology, nearest);
   }
   return {};
 }

@@ -24,8 +24,9 @@ enum class TimeReason : std::uint8_t {
   Arrivals,  ///< what most ranks cannot know yet must enter them after that
   Stream,    ///< all that a rank starts with must leave it, go far, and enter another
   Growth,    ///< what has spread can at most double in a time, and links bring the rest
+  Shares,    ///< a rank has another share for each other, and what is for many takes its time
 };
-/// "path", "spread", "cuts", "arrivals", "stream", "growth".
+/// "path", "spread", "cuts", "arrivals", "stream", "growth", "shares".
 std::string_view to_string(TimeReason reason);
 /// \throws Error(InvalidArgument) listing the names.
 TimeReason parse_time_reason(std::string_view text);
@@ -41,7 +42,7 @@ struct TimeCertificate {
   Time message_overhead{};
   Time bound{};  ///< what the reason proves, rounded down
   TimeReason reason = TimeReason::Path;
-  /// Path, Stream: from the first to the second. Spread, Growth: from the first.
+  /// Path, Stream: from the first to the second. Spread, Growth, Shares: from the first.
   std::pair<Rank, Rank> path{};
   std::uint32_t informed = 0;  ///< Arrivals: how many ranks may know an element before
   Certificate cuts{};          ///< Cuts; the certificate of no ranks otherwise

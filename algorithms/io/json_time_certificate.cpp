@@ -37,6 +37,7 @@ std::string reason_fields(const TimeCertificate& certificate, const Topology& to
     case TimeReason::Path:
     case TimeReason::Spread:
     case TimeReason::Stream:
+    case TimeReason::Shares:
       return fmt::format("\"path\":[{},{}]", index(certificate.path.first),
                          index(certificate.path.second));
     case TimeReason::Cuts:
@@ -67,6 +68,7 @@ void parse_reason(const JsonValue& value, const Topology& topology, TimeCertific
     case TimeReason::Path:
     case TimeReason::Spread:
     case TimeReason::Stream:
+    case TimeReason::Shares:
       certificate.path = parse_path(value.at("path"), certificate.ranks);
       break;
     case TimeReason::Cuts:
