@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 #include "algorithms/certificate/latencies_internal.hpp"
@@ -35,6 +36,38 @@ std::vector<std::int64_t> latencies_from(std::span<const NodeId> sources, const 
     }
   }
   return least;
+}
+
+std::vector<std::int64_t> nearest_latencies(const Topology& topology) {
+  // Each node is reached from the two ranks that are nearest to it; a rank itself is one of them.
+  using Reached = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;  // when, whom, from whom
+  std::priority_queue<Reached, std::vector<Reached>, std::greater<>> queue;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    queue.emplace(0, index(topology.node_of(Rank{r})), r);
+  }
+  struct Nearest {
+    std::uint32_t count = 0, first = 0;  // sources so far, and the first of them
+    std::int64_t second = kNoWay;
+  };
+  std::vector<Nearest> nearest(topology.num_nodes());
+  while (!queue.empty()) {
+    const auto [here, node, from] = queue.top();
+    queue.pop();
+    Nearest& of_node = nearest[node];
+    if (of_node.count == 2 || (of_node.count == 1 && of_node.first == from)) continue;
+    if (of_node.count++ == 0) of_node.first = from;
+    of_node.second = here;
+    for (const LinkId id : topology.out_links(NodeId{node})) {
+      const Link& link = topology.link(id);
+      queue.emplace(here + link.latency.picoseconds, index(link.dst), from);
+    }
+  }
+  std::vector<std::int64_t> of_ranks;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    const Nearest& one = nearest[index(topology.node_of(Rank{r}))];
+    of_ranks.push_back(one.count == 2 ? one.second : kNoWay);
+  }
+  return of_ranks;
 }
 
 std::vector<std::int64_t> rank_latencies(Rank rank, const Topology& topology, Along along) {

@@ -21,6 +21,9 @@ inline constexpr std::int64_t kNoWay = std::numeric_limits<std::int64_t>::max();
 std::vector<std::int64_t> latencies_from(std::span<const NodeId> sources, const Topology& topology,
                                          Along along);
 
+/// Of each rank, picoseconds from the nearest other rank; kNoWay where there is none.
+std::vector<std::int64_t> nearest_latencies(const Topology& topology);
+
 /// From (or to) `rank` to all other ranks, ascending.
 std::vector<std::int64_t> rank_latencies(Rank rank, const Topology& topology, Along along);
 

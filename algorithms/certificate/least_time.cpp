@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/certificate/find_growth_internal.hpp"
 #include "algorithms/certificate/latencies_internal.hpp"
 #include "algorithms/certificate/time_certificate_internal.hpp"
 
@@ -39,7 +40,9 @@ LeastTime::LeastTime(const Topology& topology, Certificate bandwidth, Time messa
     : topology_(topology),
       bandwidth_(std::move(bandwidth)),
       message_overhead_(message_overhead),
-      nearest_(nearest_latency(topology)) {
+      nearest_(nearest_latency(topology)),
+      growth_(std::make_shared<GrowthFinder>(topology, bandwidth_.collective, bandwidth_.root,
+                                             nearest_, message_overhead)) {
   latency_ = longest_way();
   if (facts(bandwidth_.collective).end == Holder::Root) return;
   for (const Rank from : starts_of(topology, bandwidth_)) {
@@ -62,6 +65,19 @@ TimeCertificate LeastTime::at(std::uint64_t bytes) const {
     arrivals.informed = count;
     consider(std::move(arrivals), best);
   }
+  if (facts(bandwidth_.collective).end == Holder::Own && !topology_.has_abilities()) {
+    TimeCertificate shares = blank(TimeReason::Shares, bytes);
+    shares.path = {bandwidth_.root, bandwidth_.root};
+    consider(std::move(shares), best);
+  }
+  const GrowthFinder::Found found = growth_->at(bytes);
+  // That it is not even near is seen without evaluating it.
+  if (found.time < static_cast<double>(best.bound.picoseconds)) return best;
+  TimeCertificate growth = blank(TimeReason::Growth, bytes);
+  growth.path = {found.source, found.source};
+  growth.doubling = found.doubling;
+  growth.rest = found.rest;
+  consider(std::move(growth), best);
   return best;
 }
 

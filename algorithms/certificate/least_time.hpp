@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "algorithms/certificate/certificate.hpp"
 #include "algorithms/certificate/time_certificate.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
+
+class GrowthFinder;
 
 /// For one network and collective; sizes are asked for one by one.
 class LeastTime {
@@ -32,7 +35,8 @@ class LeastTime {
   const Topology& topology_;
   Certificate bandwidth_;
   Time message_overhead_;
-  std::int64_t nearest_;     // picoseconds between the two nearest ranks
+  std::int64_t nearest_;  // picoseconds between the two nearest ranks
+  std::shared_ptr<const GrowthFinder> growth_;
   TimeCertificate latency_;  // the best for next to no bytes
 };
 

@@ -13,6 +13,7 @@
 
 #include "algorithms/certificate/evaluate.hpp"
 #include "algorithms/certificate/evaluate_internal.hpp"
+#include "algorithms/certificate/growth_internal.hpp"
 #include "algorithms/certificate/latencies_internal.hpp"
 #include "algorithms/certificate/time_certificate_internal.hpp"
 #include "topologies/error.hpp"
@@ -22,63 +23,12 @@ namespace {
 
 using Integer = boost::multiprecision::cpp_int;
 
-constexpr std::array<std::string_view, 5> kReasonNames = {"path", "spread", "cuts", "arrivals",
-                                                          "stream"};
-constexpr std::array<std::string_view, 6> kTimeFaultNames = {
-    "wrong-network", "wrong-collective", "bad-path", "bad-count", "bad-cuts", "wrong-bound"};
+constexpr std::array<std::string_view, 7> kReasonNames = {"path",   "spread", "cuts",  "arrivals",
+                                                          "stream", "growth", "shares"};
+constexpr std::array<std::string_view, 7> kTimeFaultNames = {
+    "wrong-network", "wrong-collective", "bad-path",   "bad-count",
+    "bad-growth",    "bad-cuts",         "wrong-bound"};
 constexpr std::int64_t kPicosecondsASecond = 1'000'000'000'000;
-
-/// `chosen` out of `all`, at most `most`.
-std::uint64_t choose(std::uint64_t all, std::uint64_t chosen, std::uint64_t most) {
-  if (chosen > all) return 0;
-  chosen = std::min(chosen, all - chosen);
-  unsigned __int128 value = 1;
-  for (std::uint64_t i = 1; i <= chosen; ++i) {
-    value = value * (all - chosen + i) / i;
-    if (value >= most) return most;
-  }
-  return static_cast<std::uint64_t>(value);
-}
-
-/// Whether messages that each inform one rank may have informed all by `time`.
-class Informing {
- public:
-  Informing(const std::vector<std::int64_t>& latencies, std::int64_t nearest, std::int64_t overhead)
-      : latencies_(latencies), nearest_(nearest), overhead_(overhead) {}
-
-  /// A rank that was informed along k messages, each the j-th of its sender, sum of all j = s,
-  /// knows at s * overhead + max(its latency, k * nearest) at the soonest, and C(s-1, k-1) ranks at
-  /// most have such a chain. Ranks that are further need chains of smaller s.
-  [[nodiscard]] bool could_be_done(std::int64_t time) const {
-    const std::uint64_t all = latencies_.size();
-    std::uint64_t chains = 0;
-    for (std::int64_t s = 1; chains < all; ++s) {
-      const std::int64_t left = time - s * overhead_;
-      const auto further =
-          static_cast<std::uint64_t>(latencies_.end() - std::ranges::upper_bound(latencies_, left));
-      if (further > chains) return false;
-      if (left < 0) return false;
-      chains += chains_of(static_cast<std::uint64_t>(s), left, all - chains);
-    }
-    return true;
-  }
-
- private:
-  /// Of any number of messages that fits, at most `most`.
-  [[nodiscard]] std::uint64_t chains_of(std::uint64_t s, std::int64_t left,
-                                        std::uint64_t most) const {
-    std::uint64_t longest = s;
-    if (nearest_ > 0) longest = std::min(s, static_cast<std::uint64_t>(left / nearest_));
-    std::uint64_t count = 0;
-    for (std::uint64_t k = 1; k <= longest && count < most; ++k) {
-      count += choose(s - 1, k - 1, most);
-    }
-    return std::min(count, most);
-  }
-
-  const std::vector<std::int64_t>& latencies_;
-  std::int64_t nearest_, overhead_;
-};
 
 /// The root that Exact(left side) = sum over links of price * bandwidth * max(0, T - window) has.
 class Windows {
@@ -199,6 +149,9 @@ Exact stream_time(const TimeCertificate& certificate, const Topology& topology) 
 /// Whether all that a rank starts with has to reach all others.
 bool reaches_all(Collective collective) { return facts(collective).end != Holder::Root; }
 
+/// Whether what a rank starts with is another share for each other one.
+bool has_shares(Collective collective) { return facts(collective).end == Holder::Own; }
+
 /// What is wrong with a certificate, as it is found.
 class TimeChecker {
  public:
@@ -229,8 +182,14 @@ class TimeChecker {
       add(TimeFault::WrongCollective,
           fmt::format("expected a root below {}, got {}", roots, index(certificate_.root)));
     }
-    const bool needs_all =
-        certificate_.reason == TimeReason::Spread || certificate_.reason == TimeReason::Arrivals;
+    const bool needs_all = certificate_.reason == TimeReason::Spread ||
+                           certificate_.reason == TimeReason::Arrivals ||
+                           certificate_.reason == TimeReason::Growth;
+    if (certificate_.reason == TimeReason::Shares && !has_shares(certificate_.collective)) {
+      add(TimeFault::WrongCollective,
+          fmt::format("shares: expected a collective in which each rank ends with its own, got {}",
+                      to_string(certificate_.collective)));
+    }
     if (needs_all && !reaches_all(certificate_.collective)) {
       add(TimeFault::WrongCollective,
           fmt::format("{}: expected a collective whose data reaches all ranks, got {}",
@@ -255,6 +214,11 @@ class TimeChecker {
         return check_cuts();
       case TimeReason::Arrivals:
         return check_count();
+      case TimeReason::Growth:
+        return check_growth();
+      case TimeReason::Shares:
+        check_switches();
+        return check_path(false);
     }
   }
 
@@ -279,6 +243,29 @@ class TimeChecker {
     if (certificate_.informed >= 1 && certificate_.informed < topology_.num_ranks()) return;
     add(TimeFault::BadCount, fmt::format("expected 1 to {} ranks that know, got {}",
                                          topology_.num_ranks() - 1, certificate_.informed));
+  }
+
+  void check_switches() {
+    if (!topology_.has_abilities()) return;
+    add(TimeFault::BadGrowth,
+        fmt::format("{}: expected switches that forward a message to one rank",
+                    to_string(certificate_.reason)));
+  }
+
+  void check_growth() {
+    check_path(false);
+    check_switches();
+    if (certificate_.rest < Time{}) {
+      add(TimeFault::BadGrowth,
+          fmt::format("expected a rest of 0 or more, got {}", to_string(certificate_.rest)));
+    }
+    const std::int64_t nearest = nearest_latency(topology_);
+    if (is_doubling(certificate_.doubling, nearest, certificate_.message_overhead)) return;
+    add(TimeFault::BadGrowth,
+        fmt::format("expected a time in which what knows something at most doubles, if a message "
+                    "costs {} and is under way for {}, got {}",
+                    to_string(certificate_.message_overhead), to_string(Time{nearest}),
+                    to_string(certificate_.doubling)));
   }
 
   void check_cuts() {
@@ -330,38 +317,10 @@ std::string_view to_string(TimeFault fault) {
   return kTimeFaultNames[static_cast<std::size_t>(fault)];
 }
 
-std::int64_t nearest_latency(const Topology& topology) {
-  std::int64_t nearest = kNoWay;
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    for (const std::int64_t one : rank_latencies(Rank{r}, topology, Along::Links)) {
-      nearest = std::min(nearest, one);
-      break;
-    }
-  }
-  return nearest == kNoWay ? 0 : nearest;
-}
-
-std::int64_t informing_time(const std::vector<std::int64_t>& latencies, std::int64_t nearest,
-                            std::int64_t overhead) {
-  if (latencies.empty()) return 0;
-  const std::int64_t least = overhead + latencies.back();
-  if (overhead == 0) return least;
-  const Informing informing(latencies, nearest, overhead);
-  std::int64_t low = least - 1, high = least;  // cannot be done, can be done
-  while (!informing.could_be_done(high)) {
-    low = high;
-    high *= 2;
-  }
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (informing.could_be_done(middle) ? high : low) = middle;
-  }
-  return high;
-}
-
 Time evaluate_time(const TimeCertificate& certificate, const Topology& topology) {
-  const bool from_everywhere =
-      certificate.reason == TimeReason::Spread || certificate.reason == TimeReason::Arrivals;
+  const bool from_everywhere = certificate.reason == TimeReason::Spread ||
+                               certificate.reason == TimeReason::Arrivals ||
+                               certificate.reason == TimeReason::Shares;
   return evaluate_time(certificate, topology, from_everywhere ? nearest_latency(topology) : 0);
 }
 
@@ -385,6 +344,10 @@ Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
       return rounded_down(arrivals_time(certificate, topology, nearest));
     case TimeReason::Stream:
       return rounded_down(stream_time(certificate, topology));
+    case TimeReason::Growth:
+      return growth_time(certificate, topology);
+    case TimeReason::Shares:
+      return shares_time(certificate, topology, nearest);
   }
   return {};
 }

@@ -23,8 +23,10 @@ enum class TimeReason : std::uint8_t {
   Cuts,      ///< cuts must be crossed after the first byte can be there, and before the last must
   Arrivals,  ///< what most ranks cannot know yet must enter them after that
   Stream,    ///< all that a rank starts with must leave it, go far, and enter another
+  Growth,    ///< what has spread can at most double in a time, and links bring the rest
+  Shares,    ///< a rank has another share for each other, and what is for many takes its time
 };
-/// "path", "spread", "cuts", "arrivals", "stream".
+/// "path", "spread", "cuts", "arrivals", "stream", "growth", "shares".
 std::string_view to_string(TimeReason reason);
 /// \throws Error(InvalidArgument) listing the names.
 TimeReason parse_time_reason(std::string_view text);
@@ -40,10 +42,12 @@ struct TimeCertificate {
   Time message_overhead{};
   Time bound{};  ///< what the reason proves, rounded down
   TimeReason reason = TimeReason::Path;
-  /// Path, Stream: from the first to the second. Spread: from the first.
+  /// Path, Stream: from the first to the second. Spread, Growth, Shares: from the first.
   std::pair<Rank, Rank> path{};
   std::uint32_t informed = 0;  ///< Arrivals: how many ranks may know an element before
   Certificate cuts{};          ///< Cuts; the certificate of no ranks otherwise
+  Time doubling{};             ///< Growth: what knows something at most doubles in this time
+  Time rest{};                 ///< Growth: the end, in which only what links can bring is counted
   bool operator==(const TimeCertificate&) const = default;
 };
 
@@ -55,6 +59,7 @@ enum class TimeFault : std::uint8_t {
   WrongCollective,  ///< the root is out of range, or the reason does not hold for the collective
   BadPath,          ///< ranks out of range, or not what the collective must join
   BadCount,         ///< `informed` is no rank, or all of them
+  BadGrowth,        ///< more than doubling is possible in the time, or there is less than no rest
   BadCuts,          ///< the bandwidth certificate has faults of its own, or is for something else
   WrongBound,       ///< the reason proves another bound
 };

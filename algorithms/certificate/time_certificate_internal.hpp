@@ -16,6 +16,10 @@ namespace multitree {
 Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
                    std::int64_t nearest);
 
+/// What TimeReason::Shares proves; 0 if there are too many ranks. `nearest`: as above.
+Time shares_time(const TimeCertificate& certificate, const Topology& topology,
+                 std::int64_t nearest);
+
 /// Least latency between two ranks, in picoseconds; 0 for one rank.
 std::int64_t nearest_latency(const Topology& topology);
 

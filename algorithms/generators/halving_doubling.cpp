@@ -11,8 +11,9 @@
 /// fast links inside, only shards pass. With radix=R such a round divides by R, with messages to R
 /// - 1 ranks, one after the other: more links carry them, and latencies are fewer. With parts=K the
 /// buffer is K of them, one behind the other: while one is exchanged between boxes, the next is
-/// scattered inside them and the one before is gathered. Where the number of ranks has a small odd
-/// factor nobody is folded: the first round divides by that factor.
+/// scattered inside them and the one before is gathered. While the first is scattered, and while
+/// the last is gathered, nothing is exchanged, so these two are half as large. Where the number of
+/// ranks has a small odd factor nobody is folded: the first round divides by that factor.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +28,9 @@
 
 namespace multitree {
 namespace {
+
+/// Of a part between others, and of the first and the last.
+constexpr std::uint64_t kInner = 2, kOuter = 1;
 
 /// More rounds than any job has.
 constexpr std::uint32_t kAll = 32;
@@ -292,8 +296,11 @@ Schedule halving_all_reduce(const Topology& topology, const Spec& options) {
   add_unfolding(digits.labels, rounds.chunks(), messages);
   Schedule header = all_reduce_header(topology, rounds.chunks());
   header.coalesces = rounds_option(options, topology);
+  const std::uint32_t chunks = rounds.chunks() / parts;
   for (std::uint32_t c = 0; c < header.chunks.size(); ++c) {
-    header.chunks[c].set_root(digits.labels.core[c % (rounds.chunks() / parts)]);
+    const std::uint32_t part = c / chunks;
+    header.chunks[c].set_root(digits.labels.core[c % chunks]);
+    header.chunks[c].weight = part == 0 || part + 1 == parts ? kOuter : kInner;
   }
   return pack(std::move(header), messages, topology);
 }
@@ -309,17 +316,19 @@ Algorithm halving_doubling_algorithm() {
           "scatter=S: of an all-reduce, rounds that halve, with the nearest ranks "
           "first; in the others what is left is exchanged whole (default: all halve, "
           "the farthest first); radix=R: such a round divides by 4, 8 or 16 "
-          "(default 2); parts=K: pieces of the buffer, one behind the other (default 1); rounds=1: "
-          "what "
-          "a rank sends another in a round is one message",
+          "(default 2); parts=K: pieces of the buffer, one behind the other, the first and the "
+          "last half "
+          "as large (default 1); rounds=1: what a rank sends another in a round is one message",
       .unsupported = supports_all,
       .all_gather = halving_all_gather,
       .broadcast = halving_broadcast,
       .all_reduce = halving_all_reduce,
       .variants =
-          "scatter=1|scatter=2|scatter=3|scatter=1&radix=4|scatter=1&radix=4&parts=2|"
+          "scatter=1|scatter=1&parts=2|scatter=2|scatter=3|scatter=1&radix=4|scatter=1&radix=4&"
+          "parts=2|"
           "scatter=1&radix=4&parts=4|scatter=2&radix=4|scatter=2&radix=4&parts=2|scatter=1&radix=8|"
-          "scatter=1&radix=8&parts=2|scatter=1&radix=8&parts=4|scatter=3&rounds=1"};
+          "scatter=1&radix=8&parts=2|scatter=1&radix=8&parts=4|scatter=1&radix=8&parts=8|"
+          "scatter=3&rounds=1"};
 }
 
 }  // namespace multitree

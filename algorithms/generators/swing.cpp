@@ -101,7 +101,9 @@ Algorithm swing_algorithm() {
           .all_gather = swing_all_gather,
           .broadcast = swing_broadcast,
           .all_reduce = swing_all_reduce,
-          .variants = "variant=latency|rounds=1&parts=one|rounds=1&parts=half|rounds=1"};
+          .variants =
+              "variant=latency|variant=latency&parts=one|rounds=1&parts=one|rounds=1&parts=half|"
+              "rounds=1"};
 }
 
 }  // namespace multitree

@@ -37,14 +37,28 @@ std::string reason_fields(const TimeCertificate& certificate, const Topology& to
     case TimeReason::Path:
     case TimeReason::Spread:
     case TimeReason::Stream:
+    case TimeReason::Shares:
       return fmt::format("\"path\":[{},{}]", index(certificate.path.first),
                          index(certificate.path.second));
     case TimeReason::Cuts:
       return "\"cuts\":" + certificate_object(certificate.cuts, topology);
     case TimeReason::Arrivals:
       return fmt::format("\"informed\":{}", certificate.informed);
+    case TimeReason::Growth:
+      return fmt::format("\"path\":[{},{}],\n\"doubling\":\"{}\",\n\"rest\":\"{}\"",
+                         index(certificate.path.first), index(certificate.path.second),
+                         to_string(certificate.doubling), to_string(certificate.rest));
   }
   return {};
+}
+
+std::pair<Rank, Rank> parse_path(const JsonValue& path, std::uint32_t ranks) {
+  if (path.size() != 2) path.fail(fmt::format("expected two ranks, got {}", path.size()));
+  return {rank_in(path.at(0), ranks), rank_in(path.at(1), ranks)};
+}
+
+Time time_in(const JsonValue& value) {
+  return parsed(value, [](const std::string& text) { return parse_time(text); });
 }
 
 void parse_reason(const JsonValue& value, const Topology& topology, TimeCertificate& certificate) {
@@ -53,13 +67,10 @@ void parse_reason(const JsonValue& value, const Topology& topology, TimeCertific
   switch (certificate.reason) {
     case TimeReason::Path:
     case TimeReason::Spread:
-    case TimeReason::Stream: {
-      const JsonValue path = value.at("path");
-      if (path.size() != 2) path.fail(fmt::format("expected two ranks, got {}", path.size()));
-      certificate.path = {rank_in(path.at(0), certificate.ranks),
-                          rank_in(path.at(1), certificate.ranks)};
+    case TimeReason::Stream:
+    case TimeReason::Shares:
+      certificate.path = parse_path(value.at("path"), certificate.ranks);
       break;
-    }
     case TimeReason::Cuts:
       certificate.cuts = parse_certificate(value.at("cuts"), topology);
       break;
@@ -67,27 +78,29 @@ void parse_reason(const JsonValue& value, const Topology& topology, TimeCertific
       certificate.informed =
           static_cast<std::uint32_t>(value.at("informed").integer(0, Spec::kMaxRanks));
       break;
+    case TimeReason::Growth:
+      certificate.path = parse_path(value.at("path"), certificate.ranks);
+      certificate.doubling = time_in(value.at("doubling"));
+      certificate.rest = time_in(value.at("rest"));
+      break;
   }
 }
 
 TimeCertificate parse_time_certificate(const JsonValue& value, const Topology& topology) {
   value.check_keys({"model", "collective", "root", "ranks", "bytes", "message_overhead", "bound",
-                    "reason", "path", "informed", "cuts"});
+                    "reason", "path", "informed", "cuts", "doubling", "rest"});
   const JsonValue model = value.at("model");
   if (model.string() != certificate_model(topology)) {
     model.fail(fmt::format("expected the model '{}', got '{}'", certificate_model(topology),
                            model.string()));
   }
-  const auto time = [&](const char* key) {
-    return parsed(value.at(key), [](const std::string& text) { return parse_time(text); });
-  };
   TimeCertificate certificate;
   certificate.collective = parse_collective(value.at("collective"));
   certificate.ranks = static_cast<std::uint32_t>(value.at("ranks").integer(1, Spec::kMaxRanks));
   certificate.root = rank_in(value.at("root"), certificate.ranks);
   certificate.bytes = value.at("bytes").integer(0, std::numeric_limits<std::int64_t>::max());
-  certificate.message_overhead = time("message_overhead");
-  certificate.bound = time("bound");
+  certificate.message_overhead = time_in(value.at("message_overhead"));
+  certificate.bound = time_in(value.at("bound"));
   parse_reason(value, topology, certificate);
   return certificate;
 }

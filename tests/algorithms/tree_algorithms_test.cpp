@@ -163,6 +163,11 @@ TEST(HalvingDoubling, PartsFollowOnOneAnother) {
   // us and 2 us for each part; then the same inside boxes again.
   EXPECT_NEAR(static_cast<double>(time("&parts=2").picoseconds), 39.3e6, 0.2e6);
   EXPECT_NEAR(static_cast<double>(time("").picoseconds), 50.0e6, 0.2e6);
+  // Links between boxes wait for the first part and are idle during the last.
+  const Schedule four = make_schedule("halving-doubling?scatter=1&radix=8&parts=4", boxes);
+  for (std::size_t c = 0; c < four.chunks.size(); ++c) {
+    EXPECT_EQ(four.chunks[c].weight, c < 8 || c >= 24 ? 1U : 2U) << c;
+  }
   EXPECT_THROW(make_schedule("halving-doubling?parts=2", boxes), Error);
   EXPECT_THROW(make_schedule("halving-doubling?scatter=1&parts=65", boxes), Error);
 }
