@@ -62,8 +62,8 @@ class Canvas {
     // What is shown lies over what is idle.
     for (const bool shown : {false, true}) links(shown);
     for (std::uint32_t n = 0; n < topology_.num_nodes(); ++n) node(n);
-    numbers();
     names();
+    numbers();
     words(width_ / 2, bottom + kLine * 0.6, kLetters, scene_.told, "#3c434b", "middle");
     legend(bottom + kLine * 1.6);
     return text_ + "</svg>\n";
