@@ -53,7 +53,7 @@ class EdgeListReader {
     bool first = true;
     for (const TextLine& line : lines_of(text_)) {
       const EdgeCells row = cells_of(line, file_);
-      if (row.cells.empty()) continue;
+      if (row.cells.empty() && !row.attributes) continue;
       if (!std::exchange(first, false) || !take_header(row)) read_edge(row);
     }
     if (edges_.empty()) {

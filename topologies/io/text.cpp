@@ -68,8 +68,10 @@ bool natural_less(std::string_view a, std::string_view b) {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, value);
+    // Of one that is too large its digits are compared as letters.
+    if (error != std::errc{}) return std::optional<std::uint64_t>();
     text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-    return error == std::errc{} ? std::optional(value) : std::nullopt;
+    return std::optional(value);
   };
   const std::string_view whole_a = a, whole_b = b;
   while (!a.empty() && !b.empty()) {

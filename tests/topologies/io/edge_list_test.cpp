@@ -47,6 +47,13 @@ TEST(EdgeList, HasRanksInTheOrderOfNames) {
   EXPECT_EQ(ring.node(ring.node_of(Rank{2})).name, "n10");
 }
 
+TEST(EdgeList, HasNamesWithNumbersOfAnyLength) {
+  const std::string large(24, '9');
+  const Topology pair =
+      parse_topology_edge_list("n" + large + " n2\n" + large + " n2\n", "net.txt");
+  EXPECT_EQ(pair.num_ranks(), 3U);
+}
+
 TEST(EdgeList, IsWhatNetworkxWrites) {
   // write_edgelist() of a graph with attributes, of one without, write_weighted_edgelist()
   EXPECT_THAT(
@@ -122,6 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
             "a b\nc\n",
             "2: expected two nodes, and perhaps a rate and a latency, as in 'a b 50GB/s 500ns', "
             "got 'c'"},
+        BadList{"a b\n{}\n", "2: expected two nodes, and perhaps a rate and a latency"},
         BadList{"a b 1GB/s 1us x\n", "1: expected two nodes, and perhaps a rate and a latency"},
         BadList{"a b 1GB/s {'latency': 5}\n", "1: expected two nodes, and perhaps"},
         BadList{"a b fast\n", "1: bandwidth: "},
