@@ -24,7 +24,7 @@ file(GLOB topologies RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS topologies
 list(REMOVE_ITEM topologies topologies/placement.cpp topologies/remaining_network.cpp)
 list(APPEND topologies topologies/io/cluster_file.cpp topologies/io/files.cpp topologies/io/json_document.cpp topologies/io/json_lines.cpp
      topologies/io/json_topology.cpp topologies/io/raw_network.cpp topologies/io/text.cpp)
-multitree_units(units touch ${topologies} ${algorithms} view/drawing.cpp view/layout.cpp view/page_data.cpp view/scene.cpp view/timeline.cpp
+multitree_units(units touch ${topologies} ${algorithms} view/drawing.cpp view/labels.cpp view/layout.cpp view/page_data.cpp view/scene.cpp view/timeline.cpp
                 view/touch/changes.cpp view/touch/dense_simplex.cpp view/touch/lp_solver.cpp view/touch/touch.cpp)
 add_executable(touch view/touch/main.cpp ${units})
 target_include_directories(touch PRIVATE ${PROJECT_SOURCE_DIR})

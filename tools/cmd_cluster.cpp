@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/probe/probe.hpp"
@@ -45,6 +46,13 @@ bool is_plain(const std::string& text) {
   return !text.empty() && text.front() != '-' && std::ranges::all_of(text, plain);
 }
 
+/// What is named as the only host may be a file of hosts.
+std::string hint_for_file(const std::vector<std::string>& hosts) {
+  std::error_code ignored;
+  if (hosts.size() != 1 || !std::filesystem::is_regular_file(hosts.front(), ignored)) return {};
+  return fmt::format("; if {0} has a host a line, write $(cat {0})", hosts.front());
+}
+
 std::vector<std::string> hosts_of(const ClusterFlags& flags) {
   std::vector<std::string> hosts;
   for (const std::string& list : flags.hosts) {
@@ -62,7 +70,8 @@ std::vector<std::string> hosts_of(const ClusterFlags& flags) {
   }
   if (hosts.size() < 2) {
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("HOSTS: expected two hosts or more, got {}", hosts.size()));
+                fmt::format("HOSTS: expected two hosts or more, got {}{}", hosts.size(),
+                            hint_for_file(hosts)));
   }
   return hosts;
 }

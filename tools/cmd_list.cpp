@@ -3,6 +3,7 @@
 /// `multitree list`: what this build knows.
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/collective.hpp"
@@ -11,6 +12,8 @@
 #include "runtime/kernels/data_type.hpp"
 #include "runtime/messages/transport.hpp"
 #include "tools/command.hpp"
+#include "tools/explore/design.hpp"
+#include "topologies/io/cluster_file.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/registry.hpp"
 
@@ -111,6 +114,16 @@ ordered_json summaries_json(const Rows& rows) {
   return list;
 }
 
+/// JSON files besides networks, which are formats.
+ordered_json files_json() {
+  ordered_json list = summaries_json(kFileSchemas);
+  constexpr std::array kOthers{
+      FileSchema{kClusterSchema, "hosts, and the cables that join them, with their network"},
+      FileSchema{kExplorationSchema, "values of parameters of interfaces, to be compared"}};
+  for (const ordered_json& row : summaries_json(kOthers)) list.push_back(row);
+  return list;
+}
+
 /// A list is a row here; its title is also the argument that asks for it alone.
 ordered_json everything(const CLI::App& program) {
   return {{"topologies", topologies_json()},
@@ -120,7 +133,7 @@ ordered_json everything(const CLI::App& program) {
           {"types", types_json()},
           {"operators", operators_json()},
           {"formats", formats_json()},
-          {"files", summaries_json(kFileSchemas)},
+          {"files", files_json()},
           {"exports", summaries_json(export_formats())},
           {"imports", summaries_json(import_formats())},
           {"commands", commands_json(program)}};

@@ -19,6 +19,7 @@
 #include "nic/table/check.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/job/launcher.hpp"
+#include "runtime/messages/network/cables.hpp"
 #include "runtime/tuning.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
@@ -255,7 +256,11 @@ int run(RunFlags flags) {
     const runtime::Deadline deadline(static_cast<std::int64_t>(flags.timeout * 1000));
     const auto bootstrap = runtime::make_bootstrap({.deadline = deadline});
     follow_installed_cluster(*bootstrap, follows, deadline, flags.network.topology, flags.map);
-    return run_rank(make_plan(flags, bootstrap->size()), bootstrap, flags);
+    // By a map, ranks are elsewhere; the networks that have one are of files of clusters.
+    const Counted all_cables = [&](const Topology& named) {
+      return flags.map.empty() ? runtime::with_all_cables(*bootstrap, named, deadline) : named;
+    };
+    return run_rank(make_plan(flags, bootstrap->size(), all_cables), bootstrap, flags);
   }
   // Whatever is wrong with the request is found here, once, before any process is started.
   std::vector<std::string> of_children = arguments();

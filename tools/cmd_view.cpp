@@ -18,10 +18,23 @@ struct ViewFlags {
   std::vector<std::string> traces;
 };
 
+/// Names of pictures and documents are for other commands.
+void check_page_name(const std::string& output) {
+  for (const std::string_view ending : {".svg", ".png", ".pdf", ".json"}) {
+    if (!output.ends_with(ending)) continue;
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("--output: expected a name that ends with .html, got '{}'; pictures are "
+                    "of 'multitree export picture'",
+                    output));
+  }
+}
+
 int run(ViewFlags flags) {
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   if (bytes == 0)
     throw Error(ErrorCode::InvalidArgument, "--size: expected at least 1 byte, got 0");
+  check_page_name(flags.output);
   check_writable(flags.output);
   flags.work.bytes = bytes;
   const Work work = load_work(flags.work, "view");

@@ -9,6 +9,7 @@
 
 #include "tools/command.hpp"
 #include "tools/program.hpp"
+#include "tools/usage_words.hpp"
 #include "topologies/words.hpp"
 
 namespace {
@@ -41,11 +42,17 @@ void check_command(const CLI::App& app, const std::vector<std::string>& words) {
   const bool known = std::ranges::find(names, word) != names.end();
   if (known || word == "-h" || word == "--help" || word == "--version") return;
   const std::vector<std::string_view> all(names.begin(), names.end());
-  throw Error(
-      ErrorCode::InvalidArgument,
-      fmt::format("expected a command ({}), got {}{}; see '{} --help'", fmt::join(names, ", "),
-                  words.empty() ? "none" : "'" + word + "'", did_you_mean(word, all),
-                  word == "study" ? "multitree-study" : "multitree"));
+  std::string hint = word == "study" ? "" : tools::deeper_command(app, word);
+  if (word.starts_with('-')) {
+    const std::vector<std::string_view> flags{"--help", "--version"};
+    hint = did_you_mean(word, flags);
+  } else if (hint.empty() && word != "study") {
+    hint = did_you_mean(word, all);
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("expected a command ({}), got {}{}; see '{} --help'",
+                          fmt::join(names, ", "), words.empty() ? "none" : "'" + word + "'", hint,
+                          word == "study" ? "multitree-study" : "multitree"));
 }
 
 int run(int argc, char** argv) {

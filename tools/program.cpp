@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tools/command.hpp"
-#include "topologies/words.hpp"
+#include "tools/usage_words.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -27,45 +27,6 @@ void occupy_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) == -1) (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
-}
-
-/// The flags that a command asks for and did not get.
-std::vector<std::string> missing_flags(const CLI::App& command) {
-  std::vector<std::string> missing;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->get_required() && option->count() == 0) missing.push_back(option->get_name());
-  }
-  return missing;
-}
-
-std::string unknown_flag(const CLI::App& command, const std::string& flag) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  return fmt::format("unknown flag '{}'{}", flag, did_you_mean(flag, known));
-}
-
-std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error) {
-  const std::vector<std::string> missing = missing_flags(command);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && missing.size() > 1) {
-    return fmt::format("{} are required", fmt::join(missing, ", "));
-  }
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    for (const std::string& word : command.remaining()) {
-      if (word.starts_with("--")) return unknown_flag(command, word.substr(0, word.find('=')));
-    }
-    const CLI::Option* topology = command.get_option_no_throw("--topology");
-    const bool takes_words = std::ranges::any_of(
-        command.get_options(), [](const CLI::Option* one) { return one->get_positional(); });
-    const std::string word = command.remaining().empty() ? "" : command.remaining().front();
-    const bool is_word = !word.empty() && word.front() != '-';
-    if (topology != nullptr && topology->count() == 0 && !takes_words && is_word) {
-      return fmt::format("expected a flag, got '{}'; a network is named by --topology", word);
-    }
-  }
-  return error.what();
 }
 
 /// What a format can be, a line each, where a command lacks one.
@@ -115,7 +76,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     path += " " + command->get_name();
   }
   print_error(fmt::format("{}: {}; see '{} --help'\n{}", app.get_name(),
-                          one_line(what_is_wrong(*command, error)), path,
+                          one_line(usage_words(*command, error)), path,
                           formats_to_give(*command, error)));
   return kUsage;
 }

@@ -85,8 +85,25 @@ class Finder {
     const NodeId a = node(item.substr(0, mark)), b = node(item.substr(mark + 1));
     auto there = between(a, b);
     auto back = item[mark] == '-' ? between(b, a) : std::vector<LinkId>{};
-    if (there.empty() && back.empty()) fail_change(fmt::format("there is no link {}", item));
+    if (there.empty() && back.empty()) {
+      fail_change(fmt::format("there is no link {}; {}", item, neighbours_words(a)));
+    }
     return {std::move(there), std::move(back)};
+  }
+
+  /// "0 has links to n1, n3", the first of them.
+  [[nodiscard]] std::string neighbours_words(NodeId of) const {
+    constexpr std::size_t kMost = 8;
+    std::vector<std::string> names;
+    for (const LinkId link : topology_.out_links(of)) {
+      const Node& other = topology_.node(topology_.link(link).dst);
+      const std::string name = other.rank ? std::to_string(index(*other.rank)) : other.name;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    const bool more = names.size() > kMost;
+    if (more) names.resize(kMost);
+    return fmt::format("{} has links to {}{}", topology_.node(of).name, fmt::join(names, ", "),
+                       more ? ", ..." : "");
   }
 
   /// Ranks by number, as in "3" or "8-11", in a place where names are not looked up for them.

@@ -68,6 +68,22 @@ const TopologyFamily* find_family(std::string_view name) {
   return known ? &*std::ranges::find(families, *known, &TopologyFamily::name) : nullptr;
 }
 
+/// "torus4x2", or "torus-4x2", is torus:4x2.
+std::string with_colon(std::string_view name, std::span<const std::string_view> known) {
+  std::string_view longest;
+  for (const std::string_view family : known) {
+    if (name.starts_with(family) && family.size() > longest.size()) longest = family;
+  }
+  std::string_view dims = name.substr(longest.size());
+  if (!dims.empty() && std::string_view("-_= (").find(dims.front()) != std::string_view::npos) {
+    dims.remove_prefix(1);
+  }
+  const bool are_sizes =
+      !dims.empty() && dims.find_first_not_of("0123456789x") == std::string_view::npos;
+  if (longest.empty() || !are_sizes) return {};
+  return fmt::format("; did you mean '{}:{}'?", longest, dims);
+}
+
 /// What every family takes.
 NetworkChanges read_changes(const Spec& spec) {
   return {.without = spec.get("without", ""),
@@ -134,8 +150,10 @@ Topology make_topology(std::string_view text) {
   const TopologyFamily* family = find_family(spec.name());
   if (family == nullptr) {
     const auto known = names_of(topology_families());
+    const std::string colon = with_colon(spec.name(), known);
     spec.fail(fmt::format("unknown topology '{}'; known are {}{}", spec.name(),
-                          fmt::join(known, ", "), did_you_mean(spec.name(), known)));
+                          fmt::join(known, ", "),
+                          colon.empty() ? did_you_mean(spec.name(), known) : colon));
   }
   spec.call(family->name, family->dims);
   try {

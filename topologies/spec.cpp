@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -56,6 +57,36 @@ std::string with_question_mark(std::string_view text) {
   return result;
 }
 
+/// Where sizes are written in another way than with an x between them.
+std::string hint_for_dims(const std::string& name, const std::string& dims) {
+  if (const std::size_t at = dims.find('&'); at != std::string::npos) {
+    return fmt::format("; the first parameter follows a '?': {}:{}?{}", name, dims.substr(0, at),
+                       dims.substr(at + 1));
+  }
+  std::string sizes;
+  for (const char c : dims) {
+    const bool separates = c == ',' || c == '*' || c == 'X' || c == ';' || c == '/';
+    if (c != ' ') sizes += separates ? 'x' : c;
+  }
+  const bool only_sizes = sizes.find_first_not_of("0123456789x") == std::string::npos;
+  if (sizes == dims || !only_sizes) return {};
+  return fmt::format("; did you mean '{}:{}'?", name, sizes);
+}
+
+/// What else parameters of several families are called.
+constexpr std::array<Alias, 6> kOtherKeys = {{{"bandwidth", "bw"},
+                                              {"rate", "bw"},
+                                              {"speed", "bw"},
+                                              {"latency", "lat"},
+                                              {"delay", "lat"},
+                                              {"dead-links", "without"}}};
+
+std::string hint_for_key(std::string_view key, std::span<const std::string_view> known) {
+  const auto other = meant(key, known, kOtherKeys);
+  const bool is_known = other && std::ranges::find(known, *other) != known.end();
+  return is_known ? fmt::format("; did you mean '{}'?", *other) : did_you_mean(key, known);
+}
+
 }  // namespace
 
 void Spec::call(std::string_view name, std::string_view form) {
@@ -92,6 +123,10 @@ Spec Spec::parse(std::string_view given) {
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size()) {
       spec.fail(fmt::format("expected key=value after '?' and '&', got '{}'", part));
     }
+    const std::size_t comma = part.find(',', equals);
+    if (comma != std::string_view::npos && starts_parameter(part.substr(comma + 1))) {
+      spec.fail(fmt::format("parameters are separated by '&' or ':', got '{}'", part));
+    }
     const std::string key(part.substr(0, equals));
     if (!spec.parameters_.emplace(key, part.substr(equals + 1)).second) {
       spec.fail(fmt::format("parameter '{}' is given twice", key));
@@ -119,7 +154,8 @@ std::vector<std::uint32_t> Spec::dims(std::size_t min_count, std::size_t max_cou
     if (!size || *size < least) {
       const bool huge = !part.empty() && part.find_first_not_of("0123456789") == part.npos && !size;
       fail(huge ? fmt::format("dims: at most {} ranks, got '{}'", most, part)
-                : fmt::format("dims: each size must be a number >= {}, got '{}'", least, part));
+                : fmt::format("dims: each size must be a number >= {}, got '{}'{}", least, part,
+                              hint_for_dims(name_, dims_)));
     }
     if (*size > most || product * std::max<std::uint64_t>(*size, 1) > most) {
       fail(fmt::format("dims: sizes may multiply to at most {}, got '{}'", most, dims_));
@@ -184,7 +220,7 @@ void Spec::check_all_used() const {
     const std::vector<std::string_view> known(used_.begin(), used_.end());
     fail(fmt::format("unknown parameter '{}'{}{}{}", key,
                      known.empty() ? ", none is known here" : "; known here: ",
-                     fmt::join(known, ", "), did_you_mean(key, known)));
+                     fmt::join(known, ", "), hint_for_key(key, known)));
   }
 }
 

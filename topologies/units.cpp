@@ -48,6 +48,7 @@ constexpr std::array kBandwidthUnits = std::to_array<Unit>({
     {"Kb/s", kKilo, 8},   {"b/s", 1, 8},        {"Tbit/s", kTera, 8}, {"Gbit/s", kGiga, 8},
     {"Mbit/s", kMega, 8}, {"Kbit/s", kKilo, 8}, {"bit/s", 1, 8},      {"Tbps", kTera, 8},
     {"Gbps", kGiga, 8},   {"Mbps", kMega, 8},   {"Kbps", kKilo, 8},   {"bps", 1, 8},
+    {"TBps", kTera},      {"GBps", kGiga},      {"MBps", kMega},      {"KBps", kKilo},
     {"kB/s", kKilo},      {"kb/s", kKilo, 8},   {"kbit/s", kKilo, 8}, {"kbps", kKilo, 8},
 });
 constexpr std::size_t kPrintedBandwidthUnits = 5;

@@ -3,6 +3,7 @@
 /// A network as lines and places, for pages and pictures alike.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "topologies/topology.hpp"
@@ -29,5 +30,11 @@ struct Drawing {
 /// `places_of`, which has as many. O(nodes + links).
 Drawing drawing_of(const Topology& topology, const Topology& places_of);
 Drawing drawing_of(const Topology& topology);
+
+/// By NodeId, what stands below it: its name, without its middle where that is long. Empty where
+/// names of ranks say no more than their numbers, as those of families that have none ("n5").
+std::vector<std::string> labels_of(const Topology& topology);
+/// "rank 5", and with its name where there are labels: "rank 5 (desk3)".
+std::string words_of(const Topology& topology, Rank rank);
 
 }  // namespace multitree::view

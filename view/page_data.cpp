@@ -30,12 +30,14 @@ double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 ordered_json network_json(const Topology& topology, const Topology* places_of) {
   const Drawing drawing = drawing_of(topology, places_of ? *places_of : topology);
+  const std::vector<std::string> labels = labels_of(topology);
   ordered_json nodes = ordered_json::array(), links = ordered_json::array();
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const Node& node = topology.node(NodeId{n});
     const Point& point = drawing.nodes[n];
     nodes.push_back({rounded(point.x), rounded(point.y),
                      node.is_switch() ? -1 : static_cast<int>(index(*node.rank)), node.name});
+    if (!labels.empty()) nodes.back().push_back(labels[n]);
   }
   for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
     const Link& link = topology.link(LinkId{l});

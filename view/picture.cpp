@@ -23,6 +23,9 @@ constexpr double kLeastLetters = 5;
 /// Numbers on lines stand in a white rim.
 constexpr std::string_view kHalo =
     " font-weight=\"bold\" stroke=\"#ffffff\" stroke-width=\"4\" paint-order=\"stroke\"";
+/// Names stand below their nodes, in units of layout().
+constexpr double kNameLetters = 0.125, kNameBelow = 0.27;
+constexpr std::string_view kRim = " stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"";
 /// Pixels a letter of the sentence takes, for the width.
 constexpr double kLetterWidth = 0.56 * kLetters;
 
@@ -59,6 +62,7 @@ class Canvas {
     // What is shown lies over what is idle.
     for (const bool shown : {false, true}) links(shown);
     for (std::uint32_t n = 0; n < topology_.num_nodes(); ++n) node(n);
+    names();
     numbers();
     words(width_ / 2, bottom + kLine * 0.6, kLetters, scene_.told, "#3c434b", "middle");
     legend(bottom + kLine * 1.6);
@@ -130,6 +134,16 @@ class Canvas {
     for (const auto& [link, look] : scene_.links) {
       if (look.number == 0) continue;
       number_at(at(drawing_.links[link].label), std::to_string(look.number), look.colour, kHalo);
+    }
+  }
+
+  void names() {
+    const std::vector<std::string> labels = labels_of(topology_);
+    const double size = kNameLetters * unit_;
+    if (size < kLeastLetters) return;
+    for (std::size_t n = 0; n < labels.size(); ++n) {
+      const Point place = at(drawing_.nodes[n]);
+      words(place.x, place.y + kNameBelow * unit_, size, labels[n], "#3c434b", "middle", kRim);
     }
   }
 

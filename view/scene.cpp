@@ -11,6 +11,7 @@
 
 #include "algorithms/combined_routes.hpp"
 #include "topologies/error.hpp"
+#include "view/drawing.hpp"
 
 namespace multitree::view {
 namespace {
@@ -134,8 +135,8 @@ Scene tree_scene(const Schedule& schedule, const Topology& topology, std::uint32
   for (const Rank end : {chunk->source, chunk->target}) {
     scene.nodes[index(topology.node_of(end))] = kFarColour;
   }
-  scene.told = fmt::format("tree {}, rooted at rank {}: {}; numbers are steps", tree,
-                           index(chunk->source), counted(messages, "message"));
+  scene.told = fmt::format("tree {}, rooted at {}: {}; numbers are steps", tree,
+                           words_of(topology, chunk->source), counted(messages, "message"));
   return scene;
 }
 

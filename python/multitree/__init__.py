@@ -21,6 +21,20 @@ from .results import Candidate, Sized, TunedRange
 from .spawning import spawn
 from . import drawing as _drawing  # gives Topology its picture
 
+#: Where what people look for in the module is.
+_ELSEWHERE = {"bounds": "multitree.bound(network)", "verify": "schedule.verify()", "predict": "schedule.predict(size)",
+              "simulate": "schedule.simulate(size)", "view": "network, as the last line of a notebook's cell",
+              "init": "multitree.Communicator(), in each process", "run": "multitree.spawn(function, ranks)",
+              "save": "schedule.save(file)", "all_reduce": "multitree.Communicator().all_reduce(array)",
+              "allreduce": "multitree.Communicator().all_reduce(array)",
+              "broadcast": "multitree.Communicator().broadcast(array)"}
+
+
+def __getattr__(name: str):
+    hint = f"; use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'multitree' has no attribute '{name}'{hint}")
+
+
 __version__ = "0.1.0"
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
     "communicator", "drawing", "errors", "meeting", "networks", "results", "schedules", "spawning")]

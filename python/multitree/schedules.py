@@ -54,7 +54,16 @@ def schedule(network: TopologyLike, algorithm: str = "auto", collective: str = "
 
     Raises InvalidArgument (a name, an option, the root), Unsupported (the algorithm does not serve this network).
     """
+    if isinstance(network, str) and _names_algorithm(network):
+        raise InvalidArgument(f"schedule: expected a network and then an algorithm, got the algorithm '{network}' first; did "
+                              f"you mean schedule('{algorithm}', '{network}')?")
     return _core.make_schedule(topology(network), algorithm, collective, root, verify)
+
+
+def _names_algorithm(word: str) -> bool:
+    # Some families are called as an algorithm is, such as ring; those have sizes.
+    known = {row["name"] for row in _core.algorithms()} - {row["name"] for row in _core.families()}
+    return word.split("?")[0] in known
 
 
 def schedule_from_arrays(network: TopologyLike, transfers: np.ndarray, routes: Any, chunks: np.ndarray,

@@ -210,6 +210,9 @@ void CommPlans::load(std::uint32_t ranks) {
 
 void CommPlans::follow(Bootstrap& job) {
   if (job.size() == 1) return;
+  if (!settings_.topology.empty() && network_ && network_->is_whole()) {
+    network_.emplace(with_all_cables(job, network_->network(), settings_.init_deadline));
+  }
   const bool wanted = !named_ && !times_;
   auto cluster = installed_cluster_of(job, wanted, settings_.init_deadline);
   if (!cluster) return;

@@ -41,14 +41,15 @@ constexpr std::array kTransports{
 std::string words_of(const SilentLinks& silent, Seat self) {
   const Seat first = silent.peers.front();
   const DeadLink link = link_between(self, first);
+  const std::string where = silent.where.empty() ? std::string() : ", " + silent.where;
   if (silent.deadline == Deadline{0}) {
-    return fmt::format("no connection to rank {} over link {}-{}", first, link.a, link.b);
+    return fmt::format("no connection to rank {} over link {}-{}{}", first, link.a, link.b, where);
   }
   std::string words = fmt::format("nothing from rank {} over link {}-{} for {} ms", first, link.a,
                                   link.b, silent.deadline.count());
   const std::span<const Seat> others = std::span(silent.peers).subspan(1);
   if (!others.empty()) words += fmt::format(" (nor from rank {})", fmt::join(others, ", "));
-  return words;
+  return words + where;
 }
 
 std::optional<OnLinkFailure> link_failure_named(std::string_view name) {

@@ -95,9 +95,11 @@ struct SilentLinks {
   std::vector<Seat> peers;  ///< the ranks at the other ends
   std::vector<Seat> left;   ///< ranks to which this one has links that may be in order
   Deadline deadline{};      ///< that they were silent for; 0: could not be connected
+  std::uint32_t cable = 0;  ///< of several to the first of the peers, the one that is silent
+  std::string where = {};   ///< this end of that: "cable desk1 tb0 - desk2 tb1"; empty: not known
 };
 
-/// "nothing from rank 7 over link 3-7 for 2000 ms (nor from rank 4)".
+/// "nothing from rank 7 over link 3-7 for 2000 ms (nor from rank 4), interface eth1".
 std::string words_of(const SilentLinks& silent, Seat self);
 
 /// Point-to-point messages, matched by (sender, tag) in posting order. Calls come from one thread

@@ -72,9 +72,10 @@ class Job:
     """A program on a lab that is up, which has a file of its cables."""
 
     def __init__(self, netlab, program, lab_name, file, seconds, failure, **variables):
+        sizes = variables.pop("SIZES", None)
         self.lab = Lab(netlab.script, dict(netlab.environment, MULTITREE_CLUSTER=file, **variables))
         self.lab.name = lab_name
-        self.job = self.lab.start(program, "ring:2", str(seconds), failure)
+        self.job = self.lab.start(program, "ring:2", str(seconds), failure, *([sizes] if sizes else []))
 
     def await_lines(self, pattern, count):
         until = time.monotonic() + DEADLINE
@@ -140,12 +141,67 @@ def stops(netlab, program):
         expect("over link 0-1" in job.end(failed=True), f"no link is named\n{job.job.text}")
 
 
-def names_the_port(netlab, multitree):
-    """Where calls do not go on, a cable that is silent before the job begins ends it, and the message says which."""
+def starts_over_the_other(netlab, multitree):
+    """Also where calls do not go on a job starts without a cable that is silent, and one line says so."""
     with Two(netlab) as (name, file):
         netlab.run("set", name, "n0-n1:1", "--drop")
+        said = netlab.run("run", name, "--", multitree, "run", "-t", file, "-a", "multitree", "-b", "1M", "-e", "1M", "-n", "2")
+        lines = re.findall(r"rank 0: nothing passes over cable n0 l0 - n1 l0: messages to rank 1 go over their other cables", said)
+        expect(len(lines) == 1 and said.count("nothing passes") == 1, said)
+
+
+def names_all(netlab, multitree):
+    """Where no cable is left nobody waits for long, and the message names both, and what to do."""
+    with Two(netlab) as (name, file):
+        for cable in "n0-n1:1", "n0-n1:2":
+            netlab.run("set", name, cable, "--drop")
         said = netlab.run("run", name, "--", multitree, "run", "-t", file, "-a", "multitree", "-b", "64K", "-e", "64K", code=4)
-        expect(re.search(r"over link 0-1: connection to rank \d failed \(.*, from port l\d\)|nothing from rank", said), said)
+        expect(re.search(r"no connection to rank 1 over link 0-1.*nothing passes over cable n0 l\d - n1 l\d, nor over cable "
+                         r"n0 l\d - n1 l\d: .*; plug one in, .*--on-failure continue.*discover --install'", said), said)
+
+
+def loses_its_share(netlab, program):
+    """A cable that becomes slow carries what it can, and its half again when it is as fast as before."""
+    with Two(netlab) as (name, file):
+        job = Job(netlab, program, name, file, 25, "stop", SIZES="large")
+
+        def share(seconds=3):
+            def sent():
+                rows = json.loads(netlab.output("stats", name, "--json"))
+                return [sum(row["bytes"] for row in rows if row["cable"] == cable) for cable in (1, 2)]
+            before = sent()
+            time.sleep(seconds)
+            over = [after - some for after, some in zip(sent(), before)]
+            return over[1] / sum(over)
+
+        def becomes(rate, line):
+            netlab.run("set", name, "n0-n1:2", "--rate", rate)
+            job.await_lines(rf"rank \d: cable n\d l1 - n\d l1 brings \d+ % of its rate beside the others to rank \d: {line}", 2)
+            time.sleep(1)
+            return share()
+
+        whole = share()
+        expect(abs(whole - 0.5) < 0.1, f"a share of {whole:.2f} before")
+        slow = becomes("20mbit", "it carries less")
+        expect(abs(slow - 1 / 6) < 0.07, f"a share of {slow:.2f} at a fifth of the rate")
+        back = becomes("100mbit", "it has its share again")
+        expect(abs(back - 0.5) < 0.1, f"a share of {back:.2f} after")
+        print(f"shares of a cable at 100, 20 and 100 Mbit/s beside one of 100: {whole:.2f}, {slow:.2f}, {back:.2f}", flush=True)
+        job.end()
+
+
+def predicts_all(netlab, multitree):
+    """A network in one's own words, one link at 100 Mbit/s, counts both cables of the file."""
+    def predicted(name, file):
+        lab = Netlab(netlab.script, multitree)
+        lab.environment["MULTITREE_CLUSTER"] = file
+        said = lab.output("run", name, "--", multitree, "run", "-t", "ring:2?bw=12.5MB/s", "-a", "multitree", "-b", "1M", "-e",
+                          "1M", "-n", "1", "--predict", "--json")
+        return [row["predicted_time"] for one in json.loads(said)["runs"] for row in one["results"]][0]
+
+    with Two(netlab) as (name, file):
+        both, alone = predicted(name, file), predicted(name, with_one_cable(file))
+        expect(0.45 < both / alone < 0.55, f"predicted {both} us over both cables, {alone} us over one")
 
 
 def pulled(netlab, multitree):
@@ -171,7 +227,10 @@ def main():
              "cut-encrypted": lambda: goes_on(netlab, program, MULTITREE_ENCRYPT="1"),
              "begun": lambda: starts_without_one(netlab, program),
              "stop": lambda: stops(netlab, program),
-             "silent": lambda: names_the_port(netlab, os.path.abspath(multitree)),
+             "silent": lambda: starts_over_the_other(netlab, os.path.abspath(multitree)),
+             "predicted": lambda: predicts_all(netlab, os.path.abspath(multitree)),
+             "dead": lambda: names_all(netlab, os.path.abspath(multitree)),
+             "becomes-slow": lambda: loses_its_share(netlab, program),
              "pulled": lambda: pulled(netlab, os.path.abspath(multitree))}
     for name in wanted or cases:
         cases[name]()

@@ -142,7 +142,7 @@ def lose_links(netlab, links):
 def case_around_links(netlab):
     output, code = lose_links(netlab, ["n1-n4"])
     expect(code == 0, f"expected exit code 0, got {code}\n{output}")
-    expect(re.search(r"# link 1-4 lost \(rank (1: nothing from rank 4|4: nothing from rank 1) over link 1-4 for 1000 ms\): "
+    expect(re.search(r"# link 1-4 lost \(rank (1: nothing from rank 4|4: nothing from rank 1) over link 1-4 for 1000 ms, interface \S+\): "
                      r"going on with 6 of 6 ranks on torus:3x2\?without=1-4\n", output), output)
 
 

@@ -215,6 +215,8 @@ TEST(SilentLinks, AreToldByNameOfBothEnds) {
   EXPECT_EQ(words_of({{3_seat}, {}, Deadline(0)}, 7_seat), "no connection to rank 3 over link 3-7");
   EXPECT_EQ(words_of({{9_seat, 2_seat}, {}, Deadline(500)}, 7_seat),
             "nothing from rank 9 over link 7-9 for 500 ms (nor from rank 2)");
+  EXPECT_EQ(words_of({{9_seat}, {}, Deadline(500), 1, "interface eth1"}, 7_seat),
+            "nothing from rank 9 over link 7-9 for 500 ms, interface eth1");
 }
 
 TEST(DeadLinks, WhoHasNoneLeftIsLeftOut) {

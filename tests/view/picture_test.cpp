@@ -47,6 +47,29 @@ TEST(Drawing, TheLinksOfATorusLieApartAndPassOverNoNode) {
   }
 }
 
+TEST(Labels, AreNamesThatSayMoreThanNumbers) {
+  EXPECT_TRUE(labels_of(make_topology("torus:4x4")).empty());
+  EXPECT_TRUE(labels_of(make_topology("fattree:2x2")).empty());
+  EXPECT_EQ(words_of(make_topology("torus:4x4"), Rank{5}), "rank 5");
+  EXPECT_THAT(labels_of(make_topology("dgx-a100:1")), testing::Contains("box0gpu3"));
+  // What is left of a network is numbered anew.
+  EXPECT_THAT(labels_of(make_topology("ring:4?dead=1")), testing::ElementsAre("n0", "n2", "n3"));
+
+  TopologyBuilder builder("desks");
+  const NodeId a = builder.add_endpoint("desk1"),
+               b = builder.add_endpoint("n\u00f6rdlich-von-allen-4");
+  const NodeId hub = builder.add_switch("sw");
+  for (const NodeId desk : {a, b}) {
+    builder.add_duplex(desk, hub, Bandwidth{1'000'000'000}, Time{1'000'000});
+  }
+  const Topology desks = std::move(builder).build();
+  EXPECT_THAT(labels_of(desks), testing::ElementsAre("desk1", "n\u00f6rdli\u2026allen-4", "sw"));
+  EXPECT_EQ(words_of(desks, Rank{0}), "rank 0 (desk1)");
+  const std::string picture = write_picture(desks, Scene{}, "desks");
+  EXPECT_EQ(count_of(picture, ">desk1</text>"), 1U);
+  EXPECT_EQ(count_of(picture, ">sw</text>"), 1U);
+}
+
 TEST(Drawing, EverythingOfEveryFamilyIsInside) {
   for (const TopologyFamily& family : topology_families()) {
     const Drawing drawing = drawing_of(make_topology(family.example));

@@ -14,6 +14,9 @@
 
 namespace multitree::tools {
 
+/// Of the file.
+inline constexpr std::string_view kExplorationSchema = "multitree/exploration/1";
+
 /// What a parameter belongs to. Designs are compared where they do the same work.
 enum class AxisKind : std::uint8_t { Work, Design };
 

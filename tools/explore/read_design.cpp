@@ -26,7 +26,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::string_view kSchema = "multitree/exploration/1";
 constexpr std::size_t kMostPoints = 1'000'000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
@@ -191,7 +190,7 @@ class Reader {
   ExploreDesign read() {
     root_.check_keys({"schema", "topology", "collective", "bytes", "stragglers", "background",
                       "algorithm", "machine", "adders", "parameters", "model", "costs"});
-    root_.check_schema({kSchema});
+    root_.check_schema({kExplorationSchema});
     read_work();
     read_machine();
     read_rest();

@@ -49,6 +49,19 @@ std::vector<T> parse_list(std::string_view flag, const std::string& text, std::s
   return values;
 }
 
+/// Files are named by -o in other commands.
+std::vector<runtime::ReduceOp> operators_of(const std::string& list) {
+  if (list.ends_with(".json")) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("-o: expected reduction operators, as in nccl-tests, got '{0}'; results "
+                    "as JSON are written by -J {0}",
+                    list));
+  }
+  return parse_list<runtime::ReduceOp>("-o", list, runtime::all_reduce_ops(),
+                                       [](const auto& t) { return runtime::parse_reduce_op(t); });
+}
+
 std::uint64_t parse_factor(const std::string& text) {
   if (text.empty() || text.size() > 6 ||
       !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
@@ -286,9 +299,7 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.types =
       parse_list<runtime::DataType>("-d", flags.types, runtime::all_data_types(),
                                     [](const auto& t) { return runtime::parse_data_type(t); });
-  options.ops =
-      parse_list<runtime::ReduceOp>("-o", flags.ops, runtime::all_reduce_ops(),
-                                    [](const auto& t) { return runtime::parse_reduce_op(t); });
+  options.ops = operators_of(flags.ops);
   if (!reduces(options.collective)) options.ops.resize(1);
   if (flags.check != "0" && flags.check != "1") {
     throw Error(ErrorCode::InvalidArgument,

@@ -126,7 +126,7 @@ void check_choice(const Plan& plan, const RunFlags& flags, std::string_view expe
   throw Error(ErrorCode::InvalidArgument, fmt::format("--{}: expected {}", flag, expected));
 }
 
-Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
+Plan make_plan(const RunFlags& flags, std::uint32_t job_size, const Counted& counted) {
   Plan plan;
   plan.options = benchmark_options(flags);
   job_size = ranks_of(flags, job_size);
@@ -140,7 +140,8 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
     if (network.topology.empty()) {
       network.topology = fmt::format("full:{}", free_rank_count(flags, job_size));
     }
-    const Topology topology = load_whole_network(network);
+    Topology topology = load_whole_network(network);
+    if (counted) topology = counted(topology);
     plan.network.push_back(topology);
     plan.ranks = topology.num_ranks();
     check_root(index(plan.options.root), topology);

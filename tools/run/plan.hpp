@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,11 @@ struct Plan {
 void set_run(Plan& plan, std::size_t i, SizedSchedules schedules);
 /// What is to be tried or saved is a choice. \throws Error(InvalidArgument) if there is none
 void check_choice(const Plan& plan, const RunFlags& flags, std::string_view expected);
-/// `job_size`: processes that there are already, spares too; 0: none.
+/// What becomes of a network that flags name.
+using Counted = std::function<Topology(const Topology&)>;
+
+/// `job_size`: processes that there are already, spares too; 0: none. `counted`: empty: nothing.
 /// \throws Error naming the flag and what it expects
-Plan make_plan(const RunFlags& flags, std::uint32_t job_size);
+Plan make_plan(const RunFlags& flags, std::uint32_t job_size, const Counted& counted = {});
 
 }  // namespace multitree::tools

@@ -106,6 +106,12 @@ Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& seg
                  const std::vector<Flow>& flows);
 inline constexpr double kLevel = 0.15;
 
+/// `network`, whose rank r is on hosts[r], with all cables between two hosts: a link between two of
+/// its ranks that has no other beside it stands for one cable, the fastest, and gets the rates of
+/// all in the same proportion. The same network if no two hosts have several.
+Topology with_all_cables(const Topology& network, const Cluster& cluster,
+                         const std::vector<std::string>& hosts);
+
 /// Up to '/': the host whose rank a node is.
 inline std::string_view host_of(std::string_view node) { return node.substr(0, node.find('/')); }
 

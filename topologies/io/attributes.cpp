@@ -132,10 +132,14 @@ RawNode to_raw_node(NodeAttributes attributes) {
   return node;
 }
 
-Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
-             const LinkDefaults& defaults) {
+void check_others(const EdgeAttributes& attributes) {
   if (attributes.bandwidth.empty()) check_absent("bandwidth", attributes.others);
   if (attributes.latency.empty()) check_absent("latency", attributes.others);
+}
+
+Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
+             const LinkDefaults& defaults) {
+  check_others(attributes);
   return {src, dst,
           attributes.bandwidth.empty() ? defaults.bandwidth : to_bandwidth(attributes.bandwidth),
           attributes.latency.empty() ? defaults.latency : to_latency(attributes.latency)};

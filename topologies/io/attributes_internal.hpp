@@ -37,6 +37,9 @@ RawNode to_raw_node(NodeAttributes attributes);
 Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
              const LinkDefaults& defaults);
 
+/// What to_link() checks of the names of attributes. \throws as that
+void check_others(const EdgeAttributes& attributes);
+
 /// Edges whose `weight` may have been meant as their bandwidth; as it may be anything else, it is
 /// no error.
 class UnreadWeights {

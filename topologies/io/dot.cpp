@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/graphviz.hpp>
-#include <charconv>
 #include <numeric>
 #include <utility>
 
@@ -102,27 +101,6 @@ DotFile parse_or_report(const std::string& text, const std::string& file) {
     return what;
   };
   fail_at(file, dot_syntax_line(text, problem, syntax_error), problem);
-}
-
-// Compares runs of digits as numbers: n2 before n10.
-bool natural_less(std::string_view a, std::string_view b) {
-  const auto take_number = [](std::string_view& text) {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-    return error == std::errc{} ? std::optional(value) : std::nullopt;
-  };
-  const std::string_view whole_a = a, whole_b = b;
-  while (!a.empty() && !b.empty()) {
-    const auto number_a = take_number(a), number_b = take_number(b);
-    if (number_a != number_b) return number_a < number_b;
-    if (number_a) continue;
-    if (a.front() != b.front()) return a.front() < b.front();
-    a.remove_prefix(1);
-    b.remove_prefix(1);
-  }
-  return std::pair(a.size(), whole_a) < std::pair(b.size(), whole_b);
 }
 
 // Sorts by the index attribute if all nodes have one, else by name with numbers in numeric order.

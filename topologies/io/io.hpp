@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Topology files: native JSON, DOT, GraphML, NCCL's XML, ASTRA-sim's YAML, and what nvidia-smi,
-/// ibnetdiscover and Slurm say (see docs/file-formats.md). Errors are
+/// Topology files: native JSON, DOT, GraphML, NCCL's XML, ASTRA-sim's YAML, lists of edges, and
+/// what nvidia-smi, ibnetdiscover and Slurm say (see docs/file-formats.md). Errors are
 /// Error(InvalidInput) "file:line: what was expected and found"; `file` is only used in messages.
 #pragma once
 
@@ -36,6 +36,9 @@ Topology parse_topology_nvidia_smi(std::string_view text, const std::string& fil
 Topology parse_topology_ibnetdiscover(std::string_view text, const std::string& file);
 /// Slurm's topology.conf: nodes are ranks.
 Topology parse_topology_slurm(std::string_view text, const std::string& file);
+/// A list of edges, one a line: "a b 50GB/s 500ns", as networkx writes it, or a table with names of
+/// columns. All nodes are ranks.
+Topology parse_topology_edge_list(std::string_view text, const std::string& file);
 
 /// Canonical, byte-stable text; parse_topology_*(write_topology_*(t)) == t.
 std::string write_topology_json(const Topology& topology);

@@ -51,6 +51,10 @@ constexpr std::array kFormats = std::to_array<TopologyFormat>({
     {".ibnet", "ibnetdiscover", "`ibnetdiscover`, read only", parse_topology_ibnetdiscover,
      nullptr},
     {".conf", "slurm", "Slurm's topology.conf, read only", parse_topology_slurm, nullptr},
+    {".edgelist", "edges", "a link a line, `a b 50GB/s`, read only", parse_topology_edge_list,
+     nullptr},
+    {".txt", "edges", "a link a line, `a b 50GB/s`, read only", parse_topology_edge_list, nullptr},
+    {".csv", "edges", "a link a line, `a,b,50GB/s`, read only", parse_topology_edge_list, nullptr},
 });
 
 }  // namespace
@@ -74,6 +78,15 @@ Topology load_topology(const std::string& spec_or_file) {
   if (format != kFormats.end()) return format->parse(read_text_file(spec_or_file), spec_or_file);
   const auto is_family = [&](const TopologyFamily& family) { return family.name == spec_or_file; };
   std::error_code ignored;
+  // No name of a family has one, and values of parameters may.
+  const std::string name = spec_or_file.substr(0, spec_or_file.find_first_of(":?"));
+  const bool looks_like_file = name.find_first_of("./") != std::string::npos;
+  if (looks_like_file && !std::filesystem::exists(path, ignored)) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{}: there is no such file, and no topology of that name ('multitree "
+                            "list topologies'); files end in {}",
+                            spec_or_file, topology_extensions(false)));
+  }
   if (!std::filesystem::exists(path, ignored) ||
       std::ranges::any_of(topology_families(), is_family)) {
     return make_topology(spec_or_file);

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
 
 #include "topologies/error.hpp"
 #include "topologies/io/text_internal.hpp"
@@ -58,6 +61,28 @@ std::string_view xml_root_name(std::string_view text) {
     }
   }
   return {};
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  const auto take_number = [](std::string_view& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    // Of one that is too large its digits are compared as letters.
+    if (error != std::errc{}) return std::optional<std::uint64_t>();
+    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+    return std::optional(value);
+  };
+  const std::string_view whole_a = a, whole_b = b;
+  while (!a.empty() && !b.empty()) {
+    const auto number_a = take_number(a), number_b = take_number(b);
+    if (number_a != number_b) return number_a < number_b;
+    if (number_a) continue;
+    if (a.front() != b.front()) return a.front() < b.front();
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return std::pair(a.size(), whole_a) < std::pair(b.size(), whole_b);
 }
 
 std::string decimal_text(std::uint64_t value, int decimals) {

@@ -19,6 +19,9 @@ std::size_t line_at(std::string_view text, std::size_t offset);
 /// \throws Error(InvalidInput) if the text is blank, or no UTF-8, or holds a NUL.
 void check_text(std::string_view text, const std::string& file);
 
+/// Compares runs of digits as numbers: n2 before n10.
+bool natural_less(std::string_view a, std::string_view b);
+
 /// value / 10^decimals, with no more digits than it takes.
 std::string decimal_text(std::uint64_t value, int decimals);
 

@@ -41,7 +41,7 @@ class Drawing {
     return path;
   }
 
-  draw_node([x, y, rank, name], svg) {
+  draw_node([x, y, rank, name, label], svg) {
     const group = element('g', {}, svg);
     const size = rank < 0 ? 0.2 : 0.17;
     const dot = rank < 0
@@ -49,6 +49,7 @@ class Drawing {
       : element('circle', {class: 'node', cx: x, cy: y, r: size}, group);
     element('title', {}, dot).textContent = rank < 0 ? `switch ${name}` : `rank ${rank} (${name})`;
     if (rank >= 0) element('text', {x, y}, group).textContent = rank;
+    if (label) element('text', {class: 'name', x, y: y + 0.27}, group).textContent = label;
     return dot;
   }
 

@@ -28,6 +28,12 @@ function transfers_of(schedule) {
   return schedule.list = list;
 }
 
+// "rank 5", and its name where the network has names.
+function rank_words(rank) {
+  const node = page.network.nodes.find(n => n[2] === rank);
+  return node && node[4] ? `rank ${rank} (${node[3]})` : `rank ${rank}`;
+}
+
 const look_of = (reduces, number) =>
   ({colour: colour(reduces ? 'reduce' : 'copy'), width: 0.07, dash: reduces ? '0.16 0.07' : undefined, number});
 
@@ -60,7 +66,7 @@ const MODES = {
     const node = rank => page.network.nodes.findIndex(n => n[2] === rank);
     marks.set(node(source), colour('far')).set(node(target), colour('far'));
     return {looks, marks, legend: 'ops',
-      told: `Tree ${tree}, rooted at rank ${source}: ${mine.length} messages. Numbers are the steps at which its first chunk passes.`};
+      told: `Tree ${tree}, rooted at ${rank_words(source)}: ${mine.length} messages. Numbers are the steps at which its first chunk passes.`};
   },
   cut() {
     const cut = page.bound.cuts[Number(at('cut').value)], looks = new Map(), marks = new Map();

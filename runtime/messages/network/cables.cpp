@@ -175,6 +175,25 @@ std::optional<NamedCluster> installed_cluster_of(Bootstrap& job, bool wanted, De
   return here;
 }
 
+Topology with_all_cables(Bootstrap& job, const Topology& network, Deadline deadline) {
+  const auto here = named_cluster();
+  const auto place = here ? own_place(here->cluster) : std::nullopt;
+  Writer own;
+  if (place) own.text(digest_words(*here)).text(here->cluster.hosts[*place].node);
+  std::vector<std::string> hosts;
+  std::set<std::string> files;
+  for (const std::string& text : job.all_gather(own.bytes(), deadline)) {
+    Reader reader(text);
+    files.insert(reader.text().value_or(""));
+    hosts.push_back(reader.text().value_or(""));
+  }
+  if (!place || files.size() != 1 || hosts.size() < network.num_ranks()) return network;
+  const bool several = std::set<std::string>(hosts.begin(), hosts.end()).size() > 1;
+  const bool is_of_file = network.name().starts_with(here->cluster.network->name());
+  if (!several || is_of_file) return network;
+  return cluster::with_all_cables(network, here->cluster, hosts);
+}
+
 std::optional<std::size_t> own_place(const Cluster& cluster) {
   const auto addresses = link_addresses();
   std::map<std::string, int> fitting;
@@ -196,6 +215,24 @@ std::optional<std::size_t> own_place(const Cluster& cluster) {
     most = std::max(most, fits);
   }
   return several ? std::nullopt : best;
+}
+
+std::string cable_words(std::uint32_t cable) {
+  std::optional<NamedCluster> named;
+  try {
+    named = named_cluster();
+  } catch (const Error&) {
+    return {};  // it was there when the job began
+  }
+  if (!named || cable >= named->cluster.cables.size()) return {};
+  const auto place = own_place(named->cluster);
+  const std::string own = place ? named->cluster.hosts[*place].node : std::string();
+  std::vector<std::string> ends;
+  for (const End& end : named->cluster.cables[cable].ends) {
+    ends.insert(end.node == own ? ends.begin() : ends.end(),
+                fmt::format("{} {}", end.node, end.port));
+  }
+  return fmt::format("{}", fmt::join(ends, " - "));
 }
 
 void warn_of_other_order(Seat seat, std::uint32_t ranks) {

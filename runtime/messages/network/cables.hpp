@@ -41,9 +41,19 @@ std::vector<std::string> installed_cluster_files();
 /// tells if hosts have different files. \throws Error of all_gather()
 std::optional<NamedCluster> installed_cluster_of(Bootstrap& job, bool wanted, Deadline deadline);
 
+/// Collective: `network`, which somebody named for a job of as many ranks, as cluster::
+/// with_all_cables() makes it, where messages take the cables of a file: that is the same at all
+/// ranks, and was named or they are on several of its hosts. The file's own network counts them
+/// already. \throws Error of all_gather()
+Topology with_all_cables(Bootstrap& job, const Topology& network, Deadline deadline);
+
 /// Which of its hosts this one is: that with the most ports and addresses of this host, else that
 /// with its name; none where there is none, or there are several.
 std::optional<std::size_t> own_place(const cluster::Cluster& cluster);
+
+/// "desk1 tb0 - desk2 tb1": the ends of that cable of named_cluster(), this host's first. Empty
+/// where there is no such cable any more.
+std::string cable_words(std::uint32_t cable);
 
 /// \pre cables are used. Says so where a job of as many ranks as the cluster has hosts numbers them
 /// in another way: then schedules of that network use other cables than they seem to.

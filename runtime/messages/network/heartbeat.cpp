@@ -240,13 +240,20 @@ void Heartbeats::follow(Link& link, std::chrono::nanoseconds gap) {
   changes_.fetch_add(1, std::memory_order_release);
 }
 
+void Heartbeats::leave_out(Seat peer, std::uint32_t cable) {
+  if (auto* const link = find(links_, peer, cable)) {
+    link->left_out.store(true, std::memory_order_relaxed);
+  }
+}
+
 bool Heartbeats::is_away(Seat peer, std::uint32_t cable) const {
   const auto* const link = find(links_, peer, cable);
   return link != nullptr && link->away.load(std::memory_order_relaxed);
 }
 
 bool Heartbeats::is_silent(const Link& link, std::chrono::nanoseconds limit) const {
-  if (!link.watched || (!link.answered && link.spoken)) return false;
+  const bool left_out = link.left_out.load(std::memory_order_relaxed);
+  if (!link.watched || left_out || (!link.answered && link.spoken)) return false;
   // Of a peer that was never heard it is not known how long it takes to start.
   return link.quiet >= (link.answered ? limit : 2 * limit);
 }
@@ -255,7 +262,9 @@ void Heartbeats::tell() {
   const std::scoped_lock lock(mutex_);
   for (const Link& link : links_) {
     const bool told = std::ranges::find(silent_.peers, link.peer) != silent_.peers.end();
-    if (is_silent(link, deadline_ / 2) && !told) silent_.peers.push_back(link.peer);
+    if (!is_silent(link, deadline_ / 2) || told) continue;
+    if (silent_.peers.empty()) silent_.cable = link.cable;
+    silent_.peers.push_back(link.peer);
   }
   silent_.deadline = deadline_;
   told_.store(true, std::memory_order_release);

@@ -71,6 +71,9 @@ class Heartbeats {
   /// How often a link has fallen silent or spoken again, for as long as the deadline; from any
   /// thread, at the cost of one load.
   [[nodiscard]] std::uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
+  /// That link is known to let nothing through: from here on its silence is not told of. From any
+  /// thread.
+  void leave_out(Seat peer, std::uint32_t cable);
   /// Whether its link is silent, as followed.
   [[nodiscard]] bool is_away(Seat peer, std::uint32_t cable = 0) const;
 
@@ -97,6 +100,7 @@ class Heartbeats {
     bool spoken = false;               ///< something else does
     std::chrono::nanoseconds quiet{};  ///< time since anything was heard
     std::atomic<bool> heard{false};
+    std::atomic<bool> left_out{false};
     std::atomic<bool> away{false};    ///< it is silent, and followed
     std::chrono::nanoseconds back{};  ///< time for which that has spoken again
   };

@@ -12,6 +12,7 @@
 
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
+#include "runtime/messages/network/cables.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -70,6 +71,8 @@ std::optional<std::string> find_address(const std::string& packed, std::string_v
 void LinkWatch::open(const std::vector<Host>& hosts, std::span<const Seat> peers, Deadline deadline,
                      Addresses& mine) {
   heartbeats_ = std::make_unique<Heartbeats>(deadline);
+  const std::vector<Interface>& own = hosts[index(self_)].interfaces;
+  if (own.size() == 1) only_interface_ = own.front().name;
   const auto open_cable = [&](Seat peer, std::uint32_t cable) {
     const std::optional<Wire> wire = ways_.wire_to(peer, cable);
     const CablePort* const port =
@@ -136,8 +139,24 @@ std::atomic<bool>* LinkWatch::heard(Seat peer, std::uint32_t cable) const {
 std::optional<SilentLinks> LinkWatch::silent() const {
   if (heartbeats_ == nullptr) return std::nullopt;
   auto silent = heartbeats_->silent();
-  if (silent) find_left(*silent);
+  if (!silent) return silent;
+  find_left(*silent);
+  silent->where = where(silent->peers.front(), silent->cable);
   return silent;
+}
+
+void LinkWatch::leave_out(Seat peer, std::uint32_t cable) {
+  if (heartbeats_ != nullptr) heartbeats_->leave_out(peer, cable);
+}
+
+std::string LinkWatch::where(Seat peer, std::uint32_t cable) const {
+  const std::optional<Wire> wire = ways_.wire_to(peer, cable);
+  if (wire && wire->cable) {
+    const std::string ends = cable_words(*wire->cable);
+    return ends.empty() ? "port " + wire->device : "cable " + ends;
+  }
+  const std::string& interface = wire ? wire->device : only_interface_;
+  return interface.empty() ? std::string() : "interface " + interface;
 }
 
 SilentLinks LinkWatch::unreachable(Seat peer) const {

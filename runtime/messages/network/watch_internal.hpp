@@ -50,6 +50,11 @@ class LinkWatch {
   [[nodiscard]] bool is_silent(Seat peer, std::uint32_t cable) const;
   /// Those whose links are, with all their cables; ascending. \pre follow()
   [[nodiscard]] std::vector<Seat> all_silent() const;
+  /// That cable is dead, and nothing is lost by it: its silence ends nothing.
+  void leave_out(Seat peer, std::uint32_t cable);
+  /// This end of what leads to `peer` over that cable: "cable desk1 tb0 - desk2 tb1", "interface
+  /// eth1"; empty where it is not known.
+  [[nodiscard]] std::string where(Seat peer, std::uint32_t cable) const;
   /// Nothing is watched any more.
   void stop() { heartbeats_.reset(); }
 
@@ -70,6 +75,7 @@ class LinkWatch {
   Ways ways_;
   std::unique_ptr<Heartbeats> heartbeats_;
   std::vector<Seat> watched_;
+  std::string only_interface_;  ///< where this host has no choice
 };
 
 /// How far the first contact with a peer has come.

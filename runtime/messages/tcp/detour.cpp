@@ -144,8 +144,12 @@ void TcpTransport::give_up_waiting(Peer& peer, std::chrono::steady_clock::time_p
 /// finds one.
 void TcpTransport::fail(Peer& peer) {
   const std::optional<Wire> wire = links_.ways().wire_to(peer.seat, peer.cable);
-  const std::string why =
-      peer.dial->why() + (wire ? fmt::format(", from port {}", wire->device) : std::string());
+  const std::string place = links_.where(peer.seat, peer.cable);
+  const std::string why = peer.dial->why() + (place.empty() ? "" : ", " + place);
+  if (!peer.met && starts_without(peer)) return;
+  if (!peer.met && wire && wire->cable && !goes_on_) {
+    return lose(peer, dead_words(*peer.first, peer.dial->why()));
+  }
   if (!peer.met || !peer.hung_up.empty()) return lose(peer, peer.met ? peer.hung_up : why);
   logger().warn("rank {}: no other way to rank {}: {}", self_, peer.seat, why);
   peer.dial.reset();

@@ -125,6 +125,9 @@ void TcpTransport::dial(Peer& peer) {
   const std::optional<Wire> wire = links_.ways().wire_to(peer.seat, peer.cable);
   std::vector<Route> routes = routes_to(there, here_, wire);
   Dial::Patience patience{deadline_};
+  if (wire && wire->cable && !goes_on_) {
+    patience.last = std::min({deadline_, way_deadline_, Deadline(kWirePatience)});
+  }
   if (goes_on_ && wire) {  // which may be cut already
     for (const auto& more : {routes_beside(peer, there), routes_around(there, here_, wire)}) {
       routes.insert(routes.end(), more.begin(), more.end());
@@ -189,10 +192,15 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there, Sealin
   if (again && !peer.outgoing.go_on_behind(there.came)) {
     return lose(peer, "it has had what was never sent");
   }
-  const bool elsewhere = goes_on_ && is_elsewhere(peer);
+  const bool elsewhere = is_elsewhere(peer) && (goes_on_ || !peer.first->beside.empty());
   count_cables(*peer.first);
   if (!again && elsewhere) peer.heard = nullptr;  // what comes that way says nothing of the link
-  if (again || elsewhere) tell_of_way(peer);
+  if (elsewhere && !goes_on_) {
+    leave_out(peer);
+  } else if (again || elsewhere) {
+    tell_of_way(peer);
+  }
+  dial_dead(*peer.first);
   // No heartbeats tell of another way, nor of the way to a rank that is no neighbour: it may lead
   // over links that are cut as well.
   const bool watched = !again && !elsewhere && links_.heard(peer.seat, peer.cable) != nullptr;

@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Longest wait between two looks.
 constexpr std::chrono::milliseconds kNap{5};
+/// A look at the time costs as much as a round that finds nothing.
+constexpr std::uint32_t kRoundsALook = 16;
 /// Of what a connection holds when it is closed.
 constexpr int kLastReads = 64;
 
@@ -97,6 +99,7 @@ bool TcpTransport::progress() {
   }
   moved |= read_all();
   write_all();  // answers to what was read
+  if (!several_.empty() && ++rounds_ % kRoundsALook == 0) refine_shares();
   if (!dialling_.empty() || !guests_.empty() || !hung_up_.empty()) keep_time();
   return moved;
 }
@@ -263,6 +266,7 @@ void TcpTransport::close() {
     }
   }
   connections_.clear();
+  several_.clear();
   peers_.clear();
   guests_.clear();
   writing_.clear();

@@ -17,6 +17,7 @@
 
 #include "runtime/messages/network/link_rates_internal.hpp"
 #include "runtime/messages/network/watch_internal.hpp"
+#include "runtime/messages/tcp/cable_rates_internal.hpp"
 #include "runtime/messages/tcp/handshake_internal.hpp"
 #include "runtime/messages/tcp/incoming_internal.hpp"
 #include "runtime/messages/tcp/outgoing_internal.hpp"
@@ -41,6 +42,7 @@ struct Peer {
   std::uint32_t cable = 0;  ///< Ways::cables_to()
   Peer* first = this;
   std::vector<std::unique_ptr<Peer>> beside;  ///< of the first: those over the other cables
+  CableRates rates;                           ///< of the first, where there are others
   std::optional<Pact> pact;                   ///< once it was needed
   Outgoing outgoing;
   Incoming incoming;
@@ -50,6 +52,8 @@ struct Peer {
   bool lasts = false;                           ///< what they say outlasts connections
   bool silent = false;                          ///< nothing passes over its wire
   bool stranded = false;                        ///< nor by any other way
+  bool dead = false;                            ///< its cable was, before there was a connection
+  bool slow = false;                            ///< its cable is, and that has been told
   std::uint32_t attempt = 0;                    ///< those up to here are over, of both ends
   std::uint32_t tried = 0;                      ///< the highest of this end
   std::string hung_up;                          ///< why the other end has closed the connection
@@ -115,8 +119,15 @@ class TcpTransport final : public Transport {
   Peer* connection_for(Peer& first, const Hello& hello);
   void dial_all(Peer& first);
   void count_cables(Peer& first);
+  void refine_shares();
+  void tell_of_slow(Peer& first);
   [[nodiscard]] std::optional<Flow> flow_to(Seat seat);
   [[nodiscard]] std::vector<Route> routes_beside(const Peer& peer, const Entrance& there) const;
+  [[nodiscard]] bool starts_without(Peer& peer);
+  void dial_over(Peer& peer, const Peer& living);
+  void dial_dead(Peer& first);
+  void leave_out(const Peer& peer);
+  [[nodiscard]] std::string dead_words(Peer& first, const std::string& why) const;
 
   // detour.cpp
   void follow_links();
@@ -163,7 +174,9 @@ class TcpTransport final : public Transport {
   Socket door_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Peer>> peers_;  ///< that were met, by seat
   std::vector<Peer*> connections_;                                  ///< of all these
-  std::map<std::uint64_t, Guest> guests_;                           ///< by their events' names
+  std::vector<Peer*> several_;             ///< to which several cables lead: the first of each
+  std::uint32_t rounds_ = 0;               ///< of progress(), where there are some
+  std::map<std::uint64_t, Guest> guests_;  ///< by their events' names
   std::uint64_t next_guest_ = 0;
   std::vector<Peer*> dialling_, hung_up_;
   std::vector<Peer*> writing_, reading_, batch_;
