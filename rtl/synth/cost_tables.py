@@ -181,8 +181,14 @@ def memory(budget, _):
 
 
 def wide(budget, _):
-    names = (("one unit of 4 lanes, fp32", "unit.fp32.latency2"),
-             ("of 16 lanes, for flits of 512 bits", "unit.fp32.latency2.flit512"))
+    names = [("reduction unit, fp32: 4 lanes", "unit.fp32.latency2"),
+             ("16 lanes, for 512 bits", "unit.fp32.latency2.flit512"),
+             ("interface, 64 ranks, 4 x 4 fp32 lanes", "ni64.fp32"),
+             ("4 x 16 lanes, 512 bits", "ni64.fp32.flit512")]
+    for label, name in (("interface, 64 ranks, control", "ni64"),
+                        ("router, 4 links, 1 interface port, 4 channels of 8", "router5.vc4.depth8"),
+                        ("sender of a link that loses", "link.sender"), ("receiver", "link.receiver")):
+        names += [(f"{label}: 128 bits", name), ("256 bits", f"{name}.flit256"), ("512 bits", f"{name}.flit512")]
     return figures(budget, names)
 
 

@@ -6,6 +6,9 @@
 #include "Vtop_fattree_2x2.h"
 #include "Vtop_mesh_1x3.h"
 #include "Vtop_torus_2x2.h"
+#include "Vwide_mesh_1x3_bw_32GB_s.h"
+#include "Vwide_star_3_bw_64GB_s_lat_9ns.h"
+#include "Vwide_torus_2x2_bw_64GB_s.h"
 #include "algorithms/registry.hpp"
 #include "nic/nic/endpoints.hpp"
 #include "nic/program/program.hpp"
@@ -23,6 +26,7 @@ struct Case {
   std::string topology, algorithm = "multitree";
   nic::Issue issue = nic::Issue::Dependency;
   nic::FlowControl flow_control = nic::FlowControl::Message;
+  std::uint32_t flit_bytes = 16;
 };
 
 /// A run and what was to be seen of it.
@@ -41,6 +45,11 @@ struct Prepared {
     nic::Parameters given;
     given.issue = c.issue;
     given.flow_control = c.flow_control;
+    given.flit_bytes = c.flit_bytes;
+    if (c.flit_bytes > 16) {
+      given.send_words = kWideWords.send;
+      given.add_words = kWideWords.add;
+    }
     parameters = hardware_parameters(given, schedule, HardwareType::Fp32);
     elements = nic::padded_elements(kBytes, parameters.element_bytes, schedule.ranks);
     tables = nic::compile_tables(schedule, topology, {.elements = elements});
@@ -118,6 +127,18 @@ TEST(Tops, InLockstepAndInPackets) {
 /// Links with Retry, which take longer than others.
 TEST(Tops, WithLinksThatMayLose) {
   compare<Vretry_fattree_2x2>({"fattree:2x2"}, nic::LinkErrors{});
+}
+
+TEST(Tops, WithWiderFlits) {
+  for (const auto issue : {nic::Issue::Dependency, nic::Issue::Lockstep}) {
+    for (const auto flow : {nic::FlowControl::Message, nic::FlowControl::Packet}) {
+      compare<Vwide_mesh_1x3_bw_32GB_s>({"mesh:1x3?bw=32GB/s", "multitree", issue, flow, 32});
+      compare<Vwide_torus_2x2_bw_64GB_s>({"torus:2x2?bw=64GB/s", "multitree", issue, flow, 64});
+    }
+  }
+  compare<Vwide_star_3_bw_64GB_s_lat_9ns>({.topology = "star:3?bw=64GB/s&lat=9ns",
+                                           .flit_bytes = 64},
+                                          nic::LinkErrors{});
 }
 
 /// A network that has failed says so, and can be used again.
