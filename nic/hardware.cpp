@@ -58,8 +58,9 @@ Parameters as_hardware(Parameters parameters) {
 void expect_hardware(const Parameters& parameters) {
   const auto expect = [](bool fits, std::string_view what) {
     if (fits) return;
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("hardware: expected {}, which it has in no other way: leave it out", what));
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("hardware: expected {}, which it has in no other way: leave it out", what));
   };
   expect(parameters.reduction == Reduction::Pipelined, "reduction pipelined");
   expect(parameters.ejection_channels <= 1, "ejection_channels 1");
@@ -72,12 +73,13 @@ void expect_verilated(const Parameters& parameters) {
       parameters.park_slots == mt_pkg::kParkSlots) {
     return;
   }
-  throw Error(ErrorCode::Unsupported,
-              fmt::format("hardware model: expected reduction_cycles {} and park_slots {}, which is "
-                          "verilated, got {} and {}: leave them out, or take simulate --machine "
-                          "hardware",
-                          mt_pkg::kReduceCycles, mt_pkg::kParkSlots, parameters.reduction_cycles,
-                          parameters.park_slots));
+  throw Error(
+      ErrorCode::Unsupported,
+      fmt::format("hardware model: expected reduction_cycles {} and park_slots {}, which is "
+                  "verilated, got {} and {}: leave them out, or take simulate --machine "
+                  "hardware",
+                  mt_pkg::kReduceCycles, mt_pkg::kParkSlots, parameters.reduction_cycles,
+                  parameters.park_slots));
 }
 
 std::uint32_t hardware_header_flits(std::span<const Schedule* const> schedules) {

@@ -30,10 +30,9 @@ int write_top(const TopFlags& flags) {
   for_flag("--topology", [&] { nic::expect_hardware_switches(given); });
   const Topology topology = nic::with_interfaces(given);
   const std::uint32_t helpers = topology.num_ranks() - given.num_ranks();
-  const nic::Wiring wiring =
-      for_flag("--topology", [&] {
-        return nic::wire(topology, {.flit_bytes = flags.flit_bytes}, flags.latency);
-      });
+  const nic::Wiring wiring = for_flag("--topology", [&] {
+    return nic::wire(topology, {.flit_bytes = flags.flit_bytes}, flags.latency);
+  });
   std::string command = fmt::format("multitree nic top -t '{}'", topology.name());
   if (flags.latency != 0) command += fmt::format(" --latency {}", flags.latency);
   if (flags.flit_bytes != kUsualBytes) {
@@ -62,9 +61,10 @@ Command add_nic_top_command(CLI::App& nic) {
   app->add_option("--latency", flags->latency,
                   "Cycles of every link (default: those of the network, at 1 GHz)")
       ->check(number_from(1, kMostCycles));
-  app->add_option("--flit-bytes", flags->flit_bytes,
-                  "Bytes that a link carries in a cycle: 16, 32 or 64; more than 16 for networks of "
-                  "faster links")
+  app->add_option(
+         "--flit-bytes", flags->flit_bytes,
+         "Bytes that a link carries in a cycle: 16, 32 or 64; more than 16 for networks of "
+         "faster links")
       ->check(one_of({"16", "32", "64"}))
       ->capture_default_str();
   app->add_option("--rtl", flags->rtl, "Where rtl/ is, for the list of files")

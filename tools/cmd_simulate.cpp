@@ -50,9 +50,9 @@ constexpr std::uint64_t kCheckedBytes = std::uint64_t{1} << 30;
 nic::Parameters parameters_of(const SimulateFlags& flags) {
   // What is given wins over what the machine is by itself.
   const bool is_hardware = flags.machine == "hardware";
-  nic::Parameters p = parameters_of(
-      flags.interface,
-      nic::defaults_of(is_hardware ? nic::Machine::Hardware : nic::Machine::Ideal));
+  nic::Parameters p =
+      parameters_of(flags.interface,
+                    nic::defaults_of(is_hardware ? nic::Machine::Hardware : nic::Machine::Ideal));
   if (!flags.reduction.empty()) {
     p.reduction = flags.reduction == "store"       ? nic::Reduction::Store
                   : flags.reduction == "pipelined" ? nic::Reduction::Pipelined
@@ -204,9 +204,8 @@ class Simulations {
  private:
   /// The hardware's headers depend on how long routes are.
   [[nodiscard]] nic::Parameters parameters_for(const Schedule& schedule) const {
-    return setup_.is_hardware
-               ? nic::with_hardware_headers(parameters_, schedule, work_.topology)
-               : parameters_;
+    return setup_.is_hardware ? nic::with_hardware_headers(parameters_, schedule, work_.topology)
+                              : parameters_;
   }
 
   const SimulateFlags& flags_;

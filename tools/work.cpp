@@ -8,6 +8,7 @@
 #include "algorithms/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
+#include "nic/hardware.hpp"
 #include "tools/progress.hpp"
 #include "topologies/io/files.hpp"
 

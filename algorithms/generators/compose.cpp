@@ -172,9 +172,8 @@ Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topol
 Schedule in_pieces(const Schedule& schedule, std::uint32_t pieces) {
   std::uint64_t weights = 0;
   for (const Chunk& chunk : schedule.chunks) weights += chunk.weight;
-  const std::uint64_t most =
-      std::max({schedule.chunks.size(), schedule.transfers.size(), schedule.routes.size(),
-                std::size_t{schedule.num_steps()}});
+  const std::uint64_t most = std::max({schedule.chunks.size(), schedule.transfers.size(),
+                                       schedule.routes.size(), std::size_t{schedule.num_steps()}});
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   if (most > kMost / pieces || weights > kMaxWeights / pieces) {
     throw Error(ErrorCode::Unsupported,

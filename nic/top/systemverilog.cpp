@@ -99,7 +99,8 @@ class Writer {
       most = std::max(most, link.latency);
     }
     put("// Made by: {}\n"
-        "// Ranks {}{}, switches {}, links {} of {} cycles, flits of {} bits. Its files: files.f; what the ports "
+        "// Ranks {}{}, switches {}, links {} of {} cycles, flits of {} bits. Its files: files.f; "
+        "what the ports "
         "are:\n"
         "// rtl/net/mt_net_rank.sv, and for the registers rtl/net/mt_net_axil.sv.\n"
         "module {} #(\n"
@@ -385,16 +386,15 @@ std::string systemverilog_top(const Topology& topology, const Wiring& wiring,
 }
 
 std::string top_file_list(const std::string& rtl, const std::string& top, std::uint32_t flit_bits) {
-  const std::string width = flit_bits == mt_pkg::kDataW
-                                ? ""
-                                : fmt::format("+define+MT_FLIT_BITS={}\n", flit_bits);
+  const std::string width =
+      flit_bits == mt_pkg::kDataW ? "" : fmt::format("+define+MT_FLIT_BITS={}\n", flit_bits);
   return width + fmt::format(
-      "+incdir+{0}/include\n"
-      "-F {0}/rtl.f\n"
-      "// For simulation alone, with Simulate 1.\n"
-      "{0}/sim/mt_memory_model.sv\n"
-      "{1}\n",
-      rtl, top);
+                     "+incdir+{0}/include\n"
+                     "-F {0}/rtl.f\n"
+                     "// For simulation alone, with Simulate 1.\n"
+                     "{0}/sim/mt_memory_model.sv\n"
+                     "{1}\n",
+                     rtl, top);
 }
 
 }  // namespace multitree::nic

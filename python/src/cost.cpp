@@ -52,8 +52,7 @@ nic::Simulation simulated(const Program& program, std::uint64_t bytes, const std
   options.data = data;
   options.trace = trace;
   const nic::Machine kind = nic::parse_machine(machine);
-  nic::Parameters given =
-      nic::read_parameters(parameters, "parameters", nic::defaults_of(kind));
+  nic::Parameters given = nic::read_parameters(parameters, "parameters", nic::defaults_of(kind));
   if (kind == nic::Machine::Hardware) {
     nic::expect_hardware(given);
     given = nic::with_hardware_headers(given, *program, *program.network);

@@ -36,7 +36,7 @@ always_ff @(posedge clk_i) begin
     flits_q <= flits_q + 1'b1;
   end
 end
-assign belongs = first_q + {flits_q[AddrW-5:0], 4'b0};
+assign belongs = first_q + {flits_q[AddrW-1-mt_pkg::ByteW:0], {mt_pkg::ByteW {1'b0}}};
 
 // Each flit goes one way, and nothing else does.
 logic drops, takes_beside;

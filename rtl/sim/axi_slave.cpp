@@ -56,7 +56,8 @@ void AxiSlave::put(const Burst& burst, std::uint32_t word) {
   if (burst.bad) return;
   const auto [turn, offset] = place_of(burst.addr + word * word_);
   for (std::uint32_t b = 0; b < word_; b += Memory::kPartBytes) {
-    memory_.write(turn, offset + b, burst.strobes[word] >> b & kWholePart, &burst.data[word][b / 4]);
+    memory_.write(turn, offset + b, burst.strobes[word] >> b & kWholePart,
+                  &burst.data[word][b / 4]);
   }
 }
 

@@ -144,7 +144,8 @@ std::uint32_t places_for(const Setup& setup) {
   require(has_usual_words || (!setup.options.synthesized && setup.options.wave.empty()),
           "the usual send_words and add_words of hardware as synthesized, and with waves");
   if (setup.options.synthesized || !has_usual_words) {
-    require(has_more, "a unit for each port, and no waves, of hardware as synthesized or with other "
+    require(has_more,
+            "a unit for each port, and no waves, of hardware as synthesized or with other "
             "send_words and add_words than the usual");
     return kMostParkSlots;
   }
@@ -203,7 +204,9 @@ CosimResult run_both(const Setup& setup) {
   const Buffers inputs = buffers;
   for (const std::uint32_t rank : absent) spoil(buffers[rank]);
   HardwareEvents events(network, topology, program, doorbells,
-                        counts(parameters, options.losses) ? std::optional(FlitShape(parameters.flit_bytes)) : std::nullopt);
+                        counts(parameters, options.losses)
+                            ? std::optional(FlitShape(parameters.flit_bytes))
+                            : std::nullopt);
   const auto begin = std::chrono::steady_clock::now();
   result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
     const auto now = static_cast<std::uint32_t>(cycle);

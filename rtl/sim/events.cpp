@@ -28,7 +28,8 @@ std::uint64_t flit_detail(const LinkFlit& flit, const std::optional<FlitShape>& 
     return flit.bits[at / 32] >> (at % 32) & ((1U << count) - 1);
   };
   static_assert(kSrcBit / 32 == (kSrcBit + mt_pkg::kSrcW - 1) / 32);
-  const std::uint64_t count = counted && bits(counted->head_bit(), 1) != 0 ? bits(kSrcBit, mt_pkg::kSrcW) : 0;
+  const std::uint64_t count =
+      counted && bits(counted->head_bit(), 1) != 0 ? bits(kSrcBit, mt_pkg::kSrcW) : 0;
   return flit.vc | count << kCountShift;
 }
 

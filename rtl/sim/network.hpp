@@ -120,13 +120,13 @@ class Network : public Hardware {
 
   const Topology& topology_;
   std::vector<Rank> wave_ranks_;
-  std::unique_ptr<Waves> waves_;                   // if there are such ranks
-  std::vector<std::unique_ptr<Node>> nodes_;       // [node]
-  std::vector<Sides> sides_;                       // [node]
-  std::vector<Wire> wires_;                        // [link]
+  std::unique_ptr<Waves> waves_;                     // if there are such ranks
+  std::vector<std::unique_ptr<Node>> nodes_;         // [node]
+  std::vector<Sides> sides_;                         // [node]
+  std::vector<Wire> wires_;                          // [link]
   std::vector<std::unique_ptr<RetryWire>> retries_;  // [link], if they lose
-  std::vector<std::unique_ptr<Memory>> memories_;  // [rank]
-  std::vector<std::uint32_t> writing_;             // nodes with a write in the next tick
+  std::vector<std::unique_ptr<Memory>> memories_;    // [rank]
+  std::vector<std::uint32_t> writing_;               // nodes with a write in the next tick
   std::uint64_t cycle_ = 0;
 };
 

@@ -16,9 +16,7 @@
 namespace multitree::rtl {
 namespace {
 
-bool is_wide(const nic::Parameters& parameters) {
-  return parameters.flit_bytes != kUsualFlitBytes;
-}
+bool is_wide(const nic::Parameters& parameters) { return parameters.flit_bytes != kUsualFlitBytes; }
 
 /// Ranks with more links than usual have one kind of interface.
 void check_large(const Topology& topology, const nic::Parameters& parameters,
@@ -124,14 +122,14 @@ void check_verilated(const Topology& topology, const nic::Parameters& parameters
     const bool is_rank = topology.node(NodeId{n}).rank.has_value();
     const std::uint32_t most = most_links(parameters.flit_bytes, is_rank);
     if (links > most) {
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("hardware model: {}: expected at most {} links at a {}{}, got {} at "
-                              "{}",
-                              topology.name(), most, is_rank ? "rank" : "switch",
-                              is_wide(parameters)
-                                  ? fmt::format(" with flit_bytes {}", parameters.flit_bytes)
-                                  : "",
-                              links, topology.node(NodeId{n}).name));
+      throw Error(
+          ErrorCode::Unsupported,
+          fmt::format(
+              "hardware model: {}: expected at most {} links at a {}{}, got {} at "
+              "{}",
+              topology.name(), most, is_rank ? "rank" : "switch",
+              is_wide(parameters) ? fmt::format(" with flit_bytes {}", parameters.flit_bytes) : "",
+              links, topology.node(NodeId{n}).name));
     }
   }
 }

@@ -25,6 +25,12 @@ LINKS = {"link.sender": ("mt_retry_tx", FLIT), "link.receiver": ("mt_retry_rx", 
          "crossing.all": ("mt_link_cross", {**CROSSING, "RxDepth": 2048}),
          "crossing.few": ("mt_link_cross", {**CROSSING, "RxDepth": 16}),
          "crossing.queue": ("mt_async_fifo", {"Width": 140, "Depth": 16})}
+# Those with flits of 256 and 512 bits: beside the data head, tail, parity and virtual channel.
+for bits in (256, 512):
+    LINKS.update({f"link.sender.flit{bits}": ("mt_retry_tx", {**FLIT, "Width": bits + 12}),
+                  f"link.receiver.flit{bits}": ("mt_retry_rx", {**FLIT, "Width": bits + 12}),
+                  f"router5.vc4.depth8.flit{bits}": ("mt_router", {"NumLinks": 4, "NumLocal": 1, "NumVc": 4, "Depth": 8,
+                                                                   "CreditW": 10, "flit": bits})})
 # The interface of a switch of 8 links that adds int32 and copies: 256 pieces of one tree.
 ADDING = {"NumPorts": 8, "NumVc": 2, "StepW": 10, "FlowW": 1, "PieceOfFlowW": 8, "PieceW": 8, "CntW": 4,
           "RouteW": 3, "NumRoutes": 8, "TableDepth": 256, "EnLockstep": 0, "EnInt32": 1}

@@ -56,7 +56,8 @@ class Cable {
   [[nodiscard]] bool has_input() const { return !flits_.empty() || !credits_.empty(); }
 
   /// A frame from the other end, of this way's reverse.
-  /// \throws Error(InvalidInput) naming the other end, if its flits or items are not what they should
+  /// \throws Error(InvalidInput) naming the other end, if its flits or items are not what they
+  /// should
   ///         be, or it acknowledges what was not sent, sends a flit for which there is no place, or
   ///         returns a credit for a flit that it was not sent. The cable is of no use then.
   void receive(const Frame& frame, Clock::time_point now);

@@ -95,8 +95,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
       entries_(part.cables.out.size()) {
   const nic::Parameters& parameters = part.collective.parameters;
   if (parameters.flow_control == nic::FlowControl::Packet) {
-    worm_flits_ =
-        static_cast<std::uint32_t>((parameters.packet_bytes + word_ - 1) / word_);
+    worm_flits_ = static_cast<std::uint32_t>((parameters.packet_bytes + word_ - 1) / word_);
   }
   for (const auto& [address, value] : writes_of(part)) {
     if (address == reg::kRoute) routes_.push_back(value);
@@ -229,8 +228,8 @@ void SoftwareEndpoint::send(const nic::Entry& entry) {
                             .start = static_cast<std::uint32_t>(entry.start)};
     Worm worm;
     if (is_long) worm.push_back(make_flit(route_flit(route, shape_), true, false, shape_));
-    worm.push_back(make_flit(encode(header, is_long ? 0 : route[0], shape_), !is_long,
-                             payload == 0, shape_));
+    worm.push_back(
+        make_flit(encode(header, is_long ? 0 : route[0], shape_), !is_long, payload == 0, shape_));
     for (std::uint32_t f = 0; f < payload; ++f) {
       FlitData data{};
       const std::size_t at = std::size_t{offset + f} * word_;

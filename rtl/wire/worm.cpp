@@ -57,8 +57,7 @@ LinkFlit make_flit(const FlitData& data, bool is_head, bool is_tail, FlitShape s
   LinkFlit flit{.valid = true, .vc = 0, .bits = {}};
   std::copy_n(data.begin(), shape.data_words(), flit.bits.begin());
   flit.bits[shape.data_words()] = parity_of(data, is_head, is_tail, shape) |
-                                  (is_tail ? 1U << kTailBit : 0U) |
-                                  (is_head ? 1U << kHeadBit : 0U);
+                                  (is_tail ? 1U << kTailBit : 0U) | (is_head ? 1U << kHeadBit : 0U);
   return flit;
 }
 

@@ -90,8 +90,7 @@ TEST(Compose, PiecesOfAChunkFollowEachOther) {
         EXPECT_EQ(t.step % 3, t.chunk % 3);
         const bool is_there = std::ranges::any_of(whole.transfers, [&](const Transfer& w) {
           return w.step == t.step / 3 && w.chunk == t.chunk / 3 && w.src == t.src &&
-                 w.dst == t.dst && w.op == t.op &&
-                 std::ranges::equal(whole.route(w), cut.route(t));
+                 w.dst == t.dst && w.op == t.op && std::ranges::equal(whole.route(w), cut.route(t));
         });
         EXPECT_TRUE(is_there);
       }
@@ -102,10 +101,10 @@ TEST(Compose, PiecesOfAChunkFollowEachOther) {
 /// One that chooses among others says what it has chosen and that it was cut.
 TEST(Compose, PiecesAreNamed) {
   const Topology topology = make_topology("ring:3");
-  const Schedule whole = make_schedule("auto", topology), cut = make_schedule("auto?cut=2", topology);
+  const Schedule whole = make_schedule("auto", topology),
+                 cut = make_schedule("auto?cut=2", topology);
   const std::string name = whole.algorithm;
-  EXPECT_EQ(cut.algorithm,
-            name + (name.find('?') == std::string::npos ? "?cut=2" : "&cut=2"));
+  EXPECT_EQ(cut.algorithm, name + (name.find('?') == std::string::npos ? "?cut=2" : "&cut=2"));
 }
 
 std::string message_of(std::string_view spec, const Topology& topology, ErrorCode code,

@@ -17,9 +17,9 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::array kWideNetworks = {"ring:2",      "ring:3",    "mesh:3", "mesh:2x2",
-                                      "torus:2x2",   "full:4",    "full:6", "hypercube:3",
-                                      "torus:3x3",   "star:5",    "fattree:2x2"};
+constexpr std::array kWideNetworks = {"ring:2",    "ring:3", "mesh:3",     "mesh:2x2",
+                                      "torus:2x2", "full:4", "full:6",     "hypercube:3",
+                                      "torus:3x3", "star:5", "fattree:2x2"};
 constexpr std::array kWideAlgorithms = {"multitree", "ring", "symmetric", "recursive-doubling"};
 /// Of all elements: none of a message, one, and what leaves 1 to 31 over in its last flit.
 constexpr std::array kWideSizes = {4U, 60U, 200U, 1000U, 1028U, 4104U, 9004U, 16384U};
@@ -126,9 +126,8 @@ TEST_P(WideFlits, SwitchesThatAddAndCopy) {
             make_topology(fmt::format("{}&bw={}GB/s&lat=9ns", name, GetParam()));
         CosimOptions options{.type = type};
         if (rate > 0) options.link_errors = nic::LinkErrors{.rate = rate};
-        const CosimResult result =
-            cosimulate(make_schedule("in-network?segments=5", topology), topology, 9004,
-                       wide(GetParam()), options);
+        const CosimResult result = cosimulate(make_schedule("in-network?segments=5", topology),
+                                              topology, 9004, wide(GetParam()), options);
         EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
         EXPECT_EQ(result.hardware.cycles, result.model_cycles);
       }
@@ -164,9 +163,8 @@ TEST_P(WideFlits, OneKindOfHardware) {
   const std::string with = fmt::format("with flit_bytes {}", GetParam());
   nic::Parameters other = p;
   other.ports_per_unit = 2;
-  for (const std::string& refused :
-       {message("star:9", p, {}), message("full:10", p, {}),
-        message("ring:3", {.flit_bytes = GetParam()}, {})}) {
+  for (const std::string& refused : {message("star:9", p, {}), message("full:10", p, {}),
+                                     message("ring:3", {.flit_bytes = GetParam()}, {})}) {
     EXPECT_NE(refused.find(with), std::string::npos) << refused;
   }
   EXPECT_NE(message("ring:3", other, {}).find("expected a unit for each port"), std::string::npos);

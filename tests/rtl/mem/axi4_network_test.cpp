@@ -78,28 +78,25 @@ TEST_P(NetworksBehindAxi4, SumsAreRightAtAnyLatency) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rtl, NetworksBehindAxi4,
-                         testing::Values(Case{"torus:2x2?lat=10ns", "multitree", false, 1},
-                                         Case{"torus:2x2?lat=10ns", "multitree", true, 4},
-                                         Case{"mesh:2x3?lat=5ns", "multitree", false, 4},
-                                         Case{"ring:3?lat=2ns", "ring", true, 1},
-                                         Case{"hypercube:3?lat=10ns", "recursive-doubling", false,
-                                              1},
-                                         Case{"star:4?lat=10ns", "multitree", true, 4},
-                                         Case{"torus:2x2?lat=10ns&bw=32GB/s", "multitree", true, 4,
-                                              32},
-                                         Case{"mesh:1x3?lat=5ns&bw=32GB/s", "ring", false, 4, 32},
-                                         Case{"torus:2x2?lat=10ns&bw=64GB/s", "multitree", false, 4,
-                                              64},
-                                         Case{"mesh:2x3?lat=5ns&bw=64GB/s", "multitree", true, 4,
-                                              64}),
-                         [](const auto& test) {
-                           std::string name = fmt::format("{}_{}_{}", test.param.topology,
-                                                          test.param.algorithm, test.param.ports);
-                           std::ranges::replace_if(
-                               name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Rtl, NetworksBehindAxi4,
+    testing::Values(Case{"torus:2x2?lat=10ns", "multitree", false, 1},
+                    Case{"torus:2x2?lat=10ns", "multitree", true, 4},
+                    Case{"mesh:2x3?lat=5ns", "multitree", false, 4},
+                    Case{"ring:3?lat=2ns", "ring", true, 1},
+                    Case{"hypercube:3?lat=10ns", "recursive-doubling", false, 1},
+                    Case{"star:4?lat=10ns", "multitree", true, 4},
+                    Case{"torus:2x2?lat=10ns&bw=32GB/s", "multitree", true, 4, 32},
+                    Case{"mesh:1x3?lat=5ns&bw=32GB/s", "ring", false, 4, 32},
+                    Case{"torus:2x2?lat=10ns&bw=64GB/s", "multitree", false, 4, 64},
+                    Case{"mesh:2x3?lat=5ns&bw=64GB/s", "multitree", true, 4, 64}),
+    [](const auto& test) {
+      std::string name =
+          fmt::format("{}_{}_{}", test.param.topology, test.param.algorithm, test.param.ports);
+      std::ranges::replace_if(
+          name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+      return name;
+    });
 
 /// An all-reduce whose memory takes 200 cycles, behind so many ports of AXI4; 0: behind none, and
 /// it accepts so many words in a cycle.

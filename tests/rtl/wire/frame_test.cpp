@@ -69,7 +69,7 @@ TEST(Frame, SaysHowWideItsFlitsAre) {
     append_flit(items, flit_of(3, shape), shape);
     append_credit(items, 1);
     EXPECT_EQ(items.size(), 2 + (8 * bytes + 10 + 7) / 8);
-    auto frame = decode(encode({.shape = shape, .items = items}));
+    auto frame = decode(encode({.way = {}, .shape = shape, .items = items}));
     ASSERT_TRUE(frame);
     EXPECT_EQ(frame->shape.bytes(), bytes);
     const auto item = take_item(frame->items, frame->shape);

@@ -167,7 +167,8 @@ TEST(WireJob, HaveNoMoreChannelsThanHardware) {
   job.parameters.flit_bytes = 48;
   expect_refused([&] { run_in_memory(job); }, "expected flit_bytes 16 or 32 or 64, got 48");
   job.parameters.flit_bytes = 64;
-  job.parameters.send_words = job.parameters.add_words = 24;
+  job.parameters.send_words = 24;
+  job.parameters.add_words = 32;
   expect_refused([&] { run_in_memory(job); }, "send_words 512 and add_words 512");
 }
 
@@ -183,9 +184,9 @@ TEST(WireJob, FlitsMayBeWider) {
       for (const Mix mix : {Mix::None, Mix::Half, Mix::All}) {
         for (const HardwareType type : {HardwareType::Fp32, HardwareType::Bf16}) {
           SCOPED_TRACE(std::string(network) + " " + algorithm + " " + std::to_string(flit_bytes));
-          expect_right(run({network, algorithm, type, flow, multitree::Collective::AllReduce,
-                            flit_bytes},
-                           mix, 5012, 0.01));
+          expect_right(
+              run({network, algorithm, type, flow, multitree::Collective::AllReduce, flit_bytes},
+                  mix, 5012, 0.01));
         }
       }
     }
