@@ -3,7 +3,6 @@
 // prove: NumPorts=2 NumVc=2 Depth=2
 // prove: NumPorts=2 LastPort=3 AllPorts=0 NumVc=2 Depth=2
 // prove: NumPorts=1 LastPort=1 AllPorts=0 NumVc=2 Depth=2
-// prove: NumPorts=2 NumVc=2 Depth=2 flit=512
 // steps: 2
 // cover: 10
 // with: prim/mt_sram.sv

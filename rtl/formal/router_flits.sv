@@ -3,7 +3,6 @@
 // prove: NumLinks=2 NumLocal=1
 // prove: NumLinks=2 NumLocal=2 DirectPorts=1
 // prove: NumLinks=3 NumLocal=0
-// prove: NumLinks=2 NumLocal=1 flit=512
 // bounded: 7
 // cover: 8
 `include "mt_assert.svh"

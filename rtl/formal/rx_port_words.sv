@@ -2,7 +2,6 @@
 // with: pkg/mt_pkg.sv prim/mt_onehot.sv prim/mt_prio_enc.sv prim/mt_rr_arb.sv prim/mt_sram.sv prim/mt_fifo.sv ni/mt_rx_flits.sv ni/mt_rx_slots.sv ni/mt_rx_beside.sv ni/mt_rx_words.sv ni/mt_rx_port.sv
 // prove: Mine=53 Lengths=6
 // prove: Mine=2 Lengths=6
-// prove: Mine=53 Lengths=6 flit=512
 // bounded: 11
 // cover: 11
 `include "mt_assert.svh"
