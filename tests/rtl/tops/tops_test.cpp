@@ -135,10 +135,9 @@ TEST(Tops, WithLinksThatMayLose) {
 }
 
 TEST(Tops, WithWiderFlits) {
-  for (const auto& [issue, flow] :
-       {std::pair{nic::Issue::Dependency, nic::FlowControl::Message},
-        {nic::Issue::Lockstep, nic::FlowControl::Message},
-        {nic::Issue::Dependency, nic::FlowControl::Packet}}) {
+  for (const auto& [issue, flow] : {std::pair{nic::Issue::Dependency, nic::FlowControl::Message},
+                                    {nic::Issue::Lockstep, nic::FlowControl::Message},
+                                    {nic::Issue::Dependency, nic::FlowControl::Packet}}) {
     compare<Vwide_mesh_1x3_bw_32GB_s>({"mesh:1x3?bw=32GB/s", "multitree", issue, flow, 32});
     compare<Vwide_torus_2x2_bw_64GB_s>({"torus:2x2?bw=64GB/s", "multitree", issue, flow, 64});
   }
