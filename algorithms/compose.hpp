@@ -55,6 +55,13 @@ std::pair<Schedule, Schedule> with_common_chunks(const Schedule& first, const Sc
 /// No link carries more than in the all-gather.
 Schedule gather_to(const Schedule& all_gather, Rank root, const Topology& topology);
 
+/// `schedule` with every chunk in `pieces` pieces of the same owner and tree, one behind the other:
+/// what is of step t becomes steps pieces * t to pieces * t + pieces - 1. So links carry what they
+/// carried, and what a rank passes on in the next step has come while it sends the last pieces of
+/// this one. \throws Error(Unsupported) if there were more chunks, steps or transfers, or larger
+/// weights, than schedules have.
+Schedule in_pieces(const Schedule& schedule, std::uint32_t pieces);
+
 /// `schedule` repeated for `segments` pieces of every chunk, as densely pipelined as links allow:
 /// chunk c becomes `segments` chunks of the same owner and tree.
 Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topology& topology);

@@ -41,7 +41,11 @@ struct Algorithm {
 
 /// What every algorithm takes beside its own parameters.
 inline constexpr std::string_view kParametersOfAll =
-    "rounds=0|1: 1: what a rank sends to another in a round is one message (default 0)";
+    "rounds=0|1: 1: what a rank sends to another in a round is one message (default 0); cut=K: "
+    "every "
+    "chunk in K pieces, one behind the other, so that what a rank passes on has come while it "
+    "sends "
+    "the rest (default 1)";
 
 /// All algorithms, sorted by name.
 std::span<const Algorithm> algorithms();

@@ -33,9 +33,17 @@ std::string_view to_string(Machine machine) { return kMachines[static_cast<std::
 Parameters on_machine(Machine machine, const Parameters& parameters, const Schedule& schedule,
                       const Topology& topology) {
   if (machine == Machine::Ideal) return parameters;
-  Parameters hardware = as_hardware(parameters);
-  hardware.header_flits = hardware_header_flits(schedule, topology);
-  return hardware;
+  return with_hardware_headers(as_hardware(parameters), schedule, topology);
+}
+
+Parameters with_hardware_headers(Parameters parameters, const Schedule& schedule,
+                                 const Topology& topology) {
+  parameters.header_flits = hardware_header_flits(schedule, topology);
+  return parameters;
+}
+
+Parameters defaults_of(Machine machine) {
+  return machine == Machine::Hardware ? as_hardware({}) : Parameters{};
 }
 
 Parameters as_hardware(Parameters parameters) {
@@ -45,6 +53,33 @@ Parameters as_hardware(Parameters parameters) {
   parameters.ejection_channels = 1;
   parameters.shared_inputs = true;
   return parameters;
+}
+
+void expect_hardware(const Parameters& parameters) {
+  const auto expect = [](bool fits, std::string_view what) {
+    if (fits) return;
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("hardware: expected {}, which it has in no other way: leave it out", what));
+  };
+  expect(parameters.reduction == Reduction::Pipelined, "reduction pipelined");
+  expect(parameters.ejection_channels <= 1, "ejection_channels 1");
+  expect(parameters.shared_inputs, "shared_inputs true");
+}
+
+void expect_verilated(const Parameters& parameters) {
+  expect_hardware(parameters);
+  if (parameters.reduction_cycles == mt_pkg::kReduceCycles &&
+      parameters.park_slots == mt_pkg::kParkSlots) {
+    return;
+  }
+  throw Error(
+      ErrorCode::Unsupported,
+      fmt::format("hardware model: expected reduction_cycles {} and park_slots {}, which is "
+                  "verilated, got {} and {}: leave them out, or take simulate --machine "
+                  "hardware",
+                  mt_pkg::kReduceCycles, mt_pkg::kParkSlots, parameters.reduction_cycles,
+                  parameters.park_slots));
 }
 
 std::uint32_t hardware_header_flits(std::span<const Schedule* const> schedules) {

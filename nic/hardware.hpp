@@ -21,6 +21,9 @@ enum class Machine : std::uint8_t {
 Machine parse_machine(std::string_view text);
 std::string_view to_string(Machine machine);
 
+/// What parameters are unless they are given.
+Parameters defaults_of(Machine machine);
+
 /// What simulate() takes to be that machine for that schedule: the parameters, or what the hardware
 /// makes of them, with headers as long as the schedule's routes ask for.
 Parameters on_machine(Machine machine, const Parameters& parameters, const Schedule& schedule,
@@ -30,6 +33,17 @@ Parameters on_machine(Machine machine, const Parameters& parameters, const Sched
 /// port, its places for early worms and its adders' cycles; one virtual channel to interfaces;
 /// routers whose inputs move one flit a cycle.
 Parameters as_hardware(Parameters parameters);
+
+/// The hardware may be built with other places for early worms and other cycles of its adders; all
+/// else that as_hardware() says it has in one way only.
+/// \throws Error(Unsupported) naming the parameter and the way, if given parameters say another.
+void expect_hardware(const Parameters& parameters);
+/// What is verilated has those too in one way only, and more places where a schedule needs them.
+/// \throws as expect_hardware()
+void expect_verilated(const Parameters& parameters);
+/// With headers as long as the schedule's routes ask for.
+Parameters with_hardware_headers(Parameters parameters, const Schedule& schedule,
+                                 const Topology& topology);
 
 /// Header flits of each worm of these schedules: a route that does not fit the header has a flit of
 /// its own, and then all have.

@@ -132,12 +132,13 @@ void read_parameter(const std::string& name, const JsonValue& value, Parameters&
   });
 }
 
-Parameters read_parameters(std::string_view json, const std::string& file) {
+Parameters read_parameters(std::string_view json, const std::string& file,
+                           const Parameters& otherwise) {
   const JsonDocument document(json, file);
   const JsonValue root(document);
   const std::vector<std::string> names = parameter_names();
   root.check_keys(names);
-  Parameters parameters;
+  Parameters parameters = otherwise;
   for (const std::string& name : names) {
     if (root.has(name)) read_parameter(name, root.at(name), parameters);
   }

@@ -79,9 +79,11 @@ struct Parameters {
   bool operator==(const Parameters&) const = default;
 };
 
-/// Reads an object with some of the members; the others keep their defaults. Names are those above.
+/// Reads an object with some of the members; the others are those of `otherwise`. Names are those
+/// above.
 /// \throws Error(InvalidInput) "file:line: ..." on members that do not exist or make no sense.
-Parameters read_parameters(std::string_view json, const std::string& file);
+Parameters read_parameters(std::string_view json, const std::string& file,
+                           const Parameters& otherwise = {});
 /// All members, in the order above.
 std::string write_parameters(const Parameters& parameters);
 

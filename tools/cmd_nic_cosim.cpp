@@ -34,7 +34,7 @@ struct CosimFlags {
 };
 
 nic::Parameters parameters_of(const CosimFlags& flags) {
-  nic::Parameters p = parameters_of(flags.interface);
+  nic::Parameters p = verilated_parameters_of(flags.interface);
   if (flags.ports_per_unit != 0) p.ports_per_unit = flags.ports_per_unit;
   return p;
 }

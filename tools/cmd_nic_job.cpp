@@ -160,7 +160,7 @@ int run_job(JobFlags flags) {
   }
   flags.request.hardware =
       for_flag("--hardware", [&] { return parse_hardware(flags.hardware, work.topology); });
-  const nic::Parameters parameters = parameters_of(flags.interface);
+  const nic::Parameters parameters = verilated_parameters_of(flags.interface);
   const Schedule& schedule = schedule_for(work.schedules.front(), flags.request.bytes);
   if (!runtime::started_by_launcher()) {
     const auto rows = run_wires(schedule, work.topology, parameters, flags.request, nullptr);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "generated/mt_pkg.hpp"
 #include "nic/program/switches.hpp"
 #include "nic/table/with_interfaces.hpp"
 #include "nic/top/top.hpp"
@@ -16,9 +17,11 @@ namespace {
 
 constexpr std::uint32_t kMostCycles = 1U << 24;  // as nic::cycles_of()
 
+constexpr std::uint32_t kUsualBytes = mt_pkg::kDataW / 8;
+
 struct TopFlags {
   NetworkFlags network;
-  std::uint32_t latency = 0;
+  std::uint32_t latency = 0, flit_bytes = kUsualBytes;
   std::string rtl = "rtl", output;
 };
 
@@ -27,10 +30,14 @@ int write_top(const TopFlags& flags) {
   for_flag("--topology", [&] { nic::expect_hardware_switches(given); });
   const Topology topology = nic::with_interfaces(given);
   const std::uint32_t helpers = topology.num_ranks() - given.num_ranks();
-  const nic::Wiring wiring =
-      for_flag("--topology", [&] { return nic::wire(topology, {}, flags.latency); });
+  const nic::Wiring wiring = for_flag("--topology", [&] {
+    return nic::wire(topology, {.flit_bytes = flags.flit_bytes}, flags.latency);
+  });
   std::string command = fmt::format("multitree nic top -t '{}'", topology.name());
   if (flags.latency != 0) command += fmt::format(" --latency {}", flags.latency);
+  if (flags.flit_bytes != kUsualBytes) {
+    command += fmt::format(" --flit-bytes {}", flags.flit_bytes);
+  }
   std::error_code error;
   std::filesystem::create_directories(flags.output, error);
   if (error) {
@@ -39,7 +46,7 @@ int write_top(const TopFlags& flags) {
   }
   const std::string top = fmt::format("{}/{}.sv", flags.output, nic::top_name(topology));
   const std::string text = nic::systemverilog_top(topology, wiring, command, helpers);
-  const std::string files = nic::top_file_list(flags.rtl, top);
+  const std::string files = nic::top_file_list(flags.rtl, top, wiring.flit_bits);
   write_files({{top, text}, {flags.output + "/files.f", files}});
   print(fmt::format("{}\n", top));
   return kOk;
@@ -54,6 +61,12 @@ Command add_nic_top_command(CLI::App& nic) {
   app->add_option("--latency", flags->latency,
                   "Cycles of every link (default: those of the network, at 1 GHz)")
       ->check(number_from(1, kMostCycles));
+  app->add_option(
+         "--flit-bytes", flags->flit_bytes,
+         "Bytes that a link carries in a cycle: 16, 32 or 64; more than 16 for networks of "
+         "faster links")
+      ->check(one_of({"16", "32", "64"}))
+      ->capture_default_str();
   app->add_option("--rtl", flags->rtl, "Where rtl/ is, for the list of files")
       ->capture_default_str();
   app->add_option("-o,--output", flags->output,

@@ -48,13 +48,18 @@ struct SimulateFlags {
 constexpr std::uint64_t kCheckedBytes = std::uint64_t{1} << 30;
 
 nic::Parameters parameters_of(const SimulateFlags& flags) {
-  nic::Parameters p = parameters_of(flags.interface);
+  // What is given wins over what the machine is by itself.
+  const bool is_hardware = flags.machine == "hardware";
+  nic::Parameters p =
+      parameters_of(flags.interface,
+                    nic::defaults_of(is_hardware ? nic::Machine::Hardware : nic::Machine::Ideal));
   if (!flags.reduction.empty()) {
     p.reduction = flags.reduction == "store"       ? nic::Reduction::Store
                   : flags.reduction == "pipelined" ? nic::Reduction::Pipelined
                                                    : nic::Reduction::Streaming;
   }
-  if (flags.machine == "hardware") p = nic::as_hardware(p);
+  if (is_hardware) for_flag("--machine", [&] { nic::expect_hardware(p); });
+  if (flags.model == "rtl") (void)verilated_parameters_of(flags.interface);
   if (flags.ports) p.ports = *flags.ports;
   return p;
 }
@@ -199,8 +204,8 @@ class Simulations {
  private:
   /// The hardware's headers depend on how long routes are.
   [[nodiscard]] nic::Parameters parameters_for(const Schedule& schedule) const {
-    const auto machine = setup_.is_hardware ? nic::Machine::Hardware : nic::Machine::Ideal;
-    return nic::on_machine(machine, parameters_, schedule, work_.topology);
+    return setup_.is_hardware ? nic::with_hardware_headers(parameters_, schedule, work_.topology)
+                              : parameters_;
   }
 
   const SimulateFlags& flags_;

@@ -8,6 +8,7 @@
 #include "algorithms/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
+#include "nic/hardware.hpp"
 #include "tools/progress.hpp"
 #include "topologies/io/files.hpp"
 
@@ -97,9 +98,11 @@ void add_interface_flags(CLI::App& app, InterfaceFlags& flags) {
   app.add_option("--config", flags.config, "JSON file with these and all other parameters");
 }
 
-nic::Parameters parameters_of(const InterfaceFlags& flags) {
-  nic::Parameters p;
-  if (!flags.config.empty()) p = nic::read_parameters(read_file(flags.config), flags.config);
+nic::Parameters parameters_of(const InterfaceFlags& flags, const nic::Parameters& otherwise) {
+  nic::Parameters p = otherwise;
+  if (!flags.config.empty()) {
+    p = nic::read_parameters(read_file(flags.config), flags.config, otherwise);
+  }
   if (!flags.flow_control.empty()) {
     p.flow_control =
         flags.flow_control == "packet" ? nic::FlowControl::Packet : nic::FlowControl::Message;
@@ -107,6 +110,12 @@ nic::Parameters parameters_of(const InterfaceFlags& flags) {
   if (!flags.issue.empty()) {
     p.issue = flags.issue == "lockstep" ? nic::Issue::Lockstep : nic::Issue::Dependency;
   }
+  return p;
+}
+
+nic::Parameters verilated_parameters_of(const InterfaceFlags& flags) {
+  const nic::Parameters p = parameters_of(flags, nic::defaults_of(nic::Machine::Hardware));
+  for_flag("--config", [&] { nic::expect_verilated(p); });
   return p;
 }
 

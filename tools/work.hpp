@@ -43,6 +43,9 @@ struct InterfaceFlags {
 };
 /// Adds --config, --flow-control and --issue.
 void add_interface_flags(CLI::App& app, InterfaceFlags& flags);
-nic::Parameters parameters_of(const InterfaceFlags& flags);
+/// \param otherwise what they are unless they are given
+nic::Parameters parameters_of(const InterfaceFlags& flags, const nic::Parameters& otherwise = {});
+/// Of hardware that is verilated. \throws Error(Unsupported) as nic::expect_verilated().
+nic::Parameters verilated_parameters_of(const InterfaceFlags& flags);
 
 }  // namespace multitree::tools

@@ -169,4 +169,34 @@ Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topol
   return result;
 }
 
+Schedule in_pieces(const Schedule& schedule, std::uint32_t pieces) {
+  std::uint64_t weights = 0;
+  for (const Chunk& chunk : schedule.chunks) weights += chunk.weight;
+  const std::uint64_t most = std::max({schedule.chunks.size(), schedule.transfers.size(),
+                                       schedule.routes.size(), std::size_t{schedule.num_steps()}});
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (most > kMost / pieces || weights > kMaxWeights / pieces) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("cut: expected a schedule that may have {} times as many chunks, "
+                            "transfers and steps, got {}, {} and {}",
+                            pieces, schedule.chunks.size(), schedule.transfers.size(),
+                            schedule.num_steps()));
+  }
+  Schedule result = header_of(schedule);
+  result.chunks.clear();
+  for (const Chunk& chunk : schedule.chunks) {
+    result.chunks.insert(result.chunks.end(), pieces, chunk);
+  }
+  result.transfers.reserve(schedule.transfers.size() * pieces);
+  result.routes.reserve(schedule.routes.size() * pieces);
+  for (const Transfer& t : schedule.transfers) {
+    for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+      result.add(t.step * pieces + piece, t.op, t.chunk * pieces + piece, t.src, t.dst,
+                 schedule.route(t));
+    }
+  }
+  result.canonicalize();
+  return result;
+}
+
 }  // namespace multitree

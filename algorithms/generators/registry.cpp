@@ -73,6 +73,19 @@ Schedule generate(const Algorithm& algorithm, const Topology& topology, Collecti
   });
 }
 
+/// More pieces of a chunk than anybody has use for.
+constexpr std::uint64_t kMostPieces = 4096;
+
+/// By the option "cut", which every algorithm takes. What has a name of its own keeps it.
+void cut(Schedule& schedule, std::uint32_t pieces) {
+  if (pieces == 1) return;
+  schedule.canonicalize();
+  schedule = in_pieces(schedule, pieces);
+  std::string& name = schedule.algorithm;
+  if (name.empty()) return;
+  name += fmt::format("{}cut={}", name.find('?') == std::string::npos ? '?' : '&', pieces);
+}
+
 }  // namespace
 
 std::span<const Algorithm> algorithms() {
@@ -134,6 +147,7 @@ Schedule generate_schedule(std::string_view spec, const Topology& topology, Coll
   check_written_out(topology);
   Schedule schedule = generate(algorithm, topology, collective, root, options);
   schedule.coalesces = std::max(schedule.coalesces, rounds_option(options, topology));
+  cut(schedule, static_cast<std::uint32_t>(options.get_number("cut", 1, 1, kMostPieces)));
   options.check_all_used();
   // A choice among others keeps the name of what it chose.
   if (schedule.algorithm.empty()) schedule.algorithm = options.text();

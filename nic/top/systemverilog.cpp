@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generated/mt_pkg.hpp"
 #include "nic/top/signals_internal.hpp"
 #include "nic/top/top.hpp"
 
@@ -68,6 +69,7 @@ class Writer {
   std::string write(const std::string& command) {
     header(command);
     ports();
+    width();
     registers();
     for (std::uint32_t n = 0; n < topology_.num_nodes(); ++n) node_signals(n);
     for (std::uint32_t l = 0; l < topology_.num_links(); ++l) link(l);
@@ -97,7 +99,8 @@ class Writer {
       most = std::max(most, link.latency);
     }
     put("// Made by: {}\n"
-        "// Ranks {}{}, switches {}, links {} of {} cycles. Its files: files.f; what the ports "
+        "// Ranks {}{}, switches {}, links {} of {} cycles, flits of {} bits. Its files: files.f; "
+        "what the ports "
         "are:\n"
         "// rtl/net/mt_net_rank.sv, and for the registers rtl/net/mt_net_axil.sv.\n"
         "module {} #(\n"
@@ -122,10 +125,11 @@ class Writer {
         helpers_ == 0 ? "" : fmt::format(" (the last {} are switches that add and copy)", helpers_),
         topology_.num_nodes() - ranks, topology_.num_links(),
         least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most),
-        top_name(topology_), ranks, wiring_.most_ports);
+        wiring_.flit_bits, top_name(topology_), ranks, wiring_.most_ports);
     put("  localparam int unsigned F = mt_pkg::FlitW,\n"
         "  localparam int unsigned A = mt_pkg::AddrW,\n"
         "  localparam int unsigned D = mt_pkg::DataW,\n"
+        "  localparam int unsigned K = mt_pkg::KeepW,\n"
         "  localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW,\n"
         "  localparam int unsigned RegW = 12 + (R > 1 ? $clog2(R) : 1) + 1\n");
   }
@@ -160,6 +164,13 @@ class Writer {
   void port(const Signal& s, const std::string& range, std::string_view prefix = "") {
     put("  {} logic {}{}{}_{},\n", s.is_input ? "input " : "output", range, prefix, s.name,
         s.is_input ? "i" : "o");
+  }
+
+  void width() {
+    put("  if (mt_pkg::DataW != {0}) begin : gen_check\n"
+        "    $error(\"{1}: expected MT_FLIT_BITS to be {0}, for which its links were counted\");\n"
+        "  end\n\n",
+        wiring_.flit_bits, top_name(topology_));
   }
 
   void registers() {
@@ -374,14 +385,16 @@ std::string systemverilog_top(const Topology& topology, const Wiring& wiring,
   return Writer(topology, wiring, helpers).write(command);
 }
 
-std::string top_file_list(const std::string& rtl, const std::string& top) {
-  return fmt::format(
-      "+incdir+{0}/include\n"
-      "-F {0}/rtl.f\n"
-      "// For simulation alone, with Simulate 1.\n"
-      "{0}/sim/mt_memory_model.sv\n"
-      "{1}\n",
-      rtl, top);
+std::string top_file_list(const std::string& rtl, const std::string& top, std::uint32_t flit_bits) {
+  const std::string width =
+      flit_bits == mt_pkg::kDataW ? "" : fmt::format("+define+MT_FLIT_BITS={}\n", flit_bits);
+  return width + fmt::format(
+                     "+incdir+{0}/include\n"
+                     "-F {0}/rtl.f\n"
+                     "// For simulation alone, with Simulate 1.\n"
+                     "{0}/sim/mt_memory_model.sv\n"
+                     "{1}\n",
+                     rtl, top);
 }
 
 }  // namespace multitree::nic

@@ -22,7 +22,8 @@ std::string top_name(const Topology& topology);
 std::string systemverilog_top(const Topology& topology, const Wiring& wiring,
                               const std::string& command, std::uint32_t helpers = 0);
 
-/// The files that it needs, for simulators: `rtl` is where rtl/ is, `top` the module's own file.
-std::string top_file_list(const std::string& rtl, const std::string& top);
+/// The files that it needs, for simulators: `rtl` is where rtl/ is, `top` the module's own file;
+/// and the width of its flits, if it is not the usual one.
+std::string top_file_list(const std::string& rtl, const std::string& top, std::uint32_t flit_bits);
 
 }  // namespace multitree::nic

@@ -28,6 +28,7 @@ Wiring wire(const Topology& topology, const Parameters& parameters, std::uint32_
            fmt::format("expected at most {} ranks, got {}", kMostRanks, topology.num_ranks()));
   }
   Wiring wiring;
+  wiring.flit_bits = 8 * parameters.flit_bytes;
   wiring.links.resize(topology.num_links());
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint32_t out = 0, in = 0;

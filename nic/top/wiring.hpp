@@ -21,6 +21,7 @@ struct Wiring {
   std::vector<std::uint32_t> ports;  ///< [node]: as many as it has links in or out, at least 1
   std::vector<Ends> links;           ///< [link]
   std::uint32_t most_ports = 1;      ///< of a rank
+  std::uint32_t flit_bits = 128;     ///< of data
 };
 
 /// \param latency of every link; 0: those of the topology, as cycles_of().

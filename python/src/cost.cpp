@@ -51,9 +51,12 @@ nic::Simulation simulated(const Program& program, std::uint64_t bytes, const std
   }
   options.data = data;
   options.trace = trace;
-  const nic::Parameters given =
-      nic::on_machine(nic::parse_machine(machine), nic::read_parameters(parameters, "parameters"),
-                      *program, *program.network);
+  const nic::Machine kind = nic::parse_machine(machine);
+  nic::Parameters given = nic::read_parameters(parameters, "parameters", nic::defaults_of(kind));
+  if (kind == nic::Machine::Hardware) {
+    nic::expect_hardware(given);
+    given = nic::with_hardware_headers(given, *program, *program.network);
+  }
   return nic::simulate(*program, *program.network, bytes, given, options);
 }
 

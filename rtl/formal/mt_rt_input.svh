@@ -56,7 +56,7 @@ logic [PortW-1:0] to_port_q;
 logic [VcW-1:0] to_vc_q;
 always_ff @(posedge clk_i) begin
   if (!rst_ni) moving_q <= 1'b0;
-  else if (leaves) moving_q <= !flit_o[136];
+  else if (leaves) moving_q <= !flit_o[mt_pkg::DataW + 8];
   if (leaves && !moving_q) begin
     to_port_q <= req_port_o;
     to_vc_q <= req_vc_o;
@@ -67,12 +67,12 @@ end
 // parity: the co-simulation and the faults.)
 logic [mt_pkg::DataW-1:0] without_hop;
 always_comb begin
-  without_hop = followed[127:0];
-  if (followed[127]) without_hop[125:0] = {9'd0, followed[125:9]};
+  without_hop = followed[mt_pkg::DataW-1:0];
+  if (followed[mt_pkg::HeaderW - 1]) without_hop[125:0] = {9'd0, followed[125:9]};
   else without_hop[26:0] = {9'd0, followed[26:9]};
 end
-`MT_ASSERT(DataLeaves, !follows || flit_o[127:0] == (moving_q ? followed[127:0] : without_hop))
-`MT_ASSERT(HeadAndTailLeave, !follows || flit_o[137:136] == followed[137:136])
+`MT_ASSERT(DataLeaves, !follows || flit_o[mt_pkg::DataW-1:0] == (moving_q ? followed[mt_pkg::DataW-1:0] : without_hop))
+`MT_ASSERT(HeadAndTailLeave, !follows || flit_o[mt_pkg::DataW + 8 +: 2] == followed[mt_pkg::DataW + 8 +: 2])
 `MT_ASSERT(NothingFromNothing, !leaves || here_q != '0 || comes)
 `MT_ASSERT(NotBeyondPlaces, here_q <= (PtrW + 1)'(Depth))
 // A place is free again for each that has left.
@@ -137,4 +137,4 @@ assign place = rd_q[which] + ahead_q[PtrW-1:0];
 `MT_ASSERT(FollowedIsStored, !follow_q || (ahead_q < here_q && words[{which, place}*mt_pkg::FlitBits +: mt_pkg::FlitBits] == kept_q))
 
 `MT_COVER(FullAndFollowed, here_q == (PtrW + 1)'(Depth) && follow_q && ahead_q == (PtrW + 1)'(Depth - 1))
-`MT_COVER(Through, follows && moving_q && comes && here_q == '0 && flit_o[136])
+`MT_COVER(Through, follows && moving_q && comes && here_q == '0 && flit_o[mt_pkg::DataW + 8])

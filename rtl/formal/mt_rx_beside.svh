@@ -2,6 +2,7 @@
 // with: pkg/mt_pkg.sv check/mt_stream_check.sv
 // prove: CntW=2
 // prove: CntW=6
+// prove: CntW=2 flit=512
 // steps: 3
 // cover: 7
 
@@ -35,7 +36,7 @@ always_ff @(posedge clk_i) begin
     flits_q <= flits_q + 1'b1;
   end
 end
-assign belongs = first_q + {flits_q[AddrW-5:0], 4'b0};
+assign belongs = first_q + {flits_q[AddrW-1-mt_pkg::ByteW:0], {mt_pkg::ByteW {1'b0}}};
 
 // Each flit goes one way, and nothing else does.
 logic drops, takes_beside;
@@ -58,10 +59,10 @@ mt_stream_check #(.Width(StageW + DataW)) u_check (
   .data_i(stage_wr_tdata_o));
 `MT_ASSERT(OfItsWorm, !seen_q || (turn_q == of_turn_q && last_q == of_last_q && lanes_q == of_lanes_q && addr_q == belongs))
 `MT_ASSERT(Beside, !stage_wr_tvalid_o || stage_wr_tdata_o == {mt_pkg::CountW'(of_turn_q), belongs, data_i})
-`MT_ASSERT(NextWord, !seen_q || next_word_o == belongs[4 +: LenW])
+`MT_ASSERT(NextWord, !seen_q || next_word_o == belongs[mt_pkg::ByteW +: LenW])
 `MT_ASSERT(KeepsAllButLast, !stage_wr_tvalid_o || (of_last_q && tail_i) || stage_wr_tkeep_o == '1)
-`MT_ASSERT(KeepsElements, !stage_wr_tvalid_o || !of_last_q || !tail_i || (wide && of_lanes_q[2]) ||
-    stage_wr_tkeep_o == 16'((17'd1 << ((5'(of_lanes_q) + 5'd1) << (wide ? 2 : 1))) - 17'd1))
+`MT_ASSERT(KeepsElements, !stage_wr_tvalid_o || !of_last_q || !tail_i || (wide && of_lanes_q[mt_pkg::LanesW-1]) ||
+    stage_wr_tkeep_o == ~({mt_pkg::KeepW {1'b1}} << ((8'(of_lanes_q) + 8'd1) << (wide ? 2 : 1))))
 
 `MT_COVER(WaitsThenGoes, $past(waits) && $past(waited_q) && issued_i && flits_q != '0)
 `MT_COVER(WaitsThenBeside, $past(waited_q) && offered_q && takes_beside && tail_i && of_last_q)

@@ -3,6 +3,8 @@
 // prove: PieceW=3 CntW=2
 // prove: PieceW=14 CntW=6
 // prove: PieceW=3 CntW=2 GroupW=2
+// prove: PieceW=3 CntW=2 flit=256
+// prove: PieceW=3 CntW=2 flit=512
 // steps: 3
 // cover: 9
 
@@ -11,9 +13,10 @@ logic ready_before_q;
 always_ff @(posedge clk_i) ready_before_q <= rst_ni && ready_o;
 `MT_ASSUME(SentWithRoom, !valid_i || ready_before_q)
 // Where bits lie in a flit, counted and not named.
-localparam int unsigned ParityAt = 128, TailAt = 136, HeadAt = 137;
+localparam int unsigned ParityAt = mt_pkg::DataW, TailAt = ParityAt + 8, HeadAt = TailAt + 1;
 localparam int unsigned FlitsAt = 67, OffsetAt = 51, StartAt = 27, PieceAt = 83, AfterAt = 97,
-                        TurnAt = 103, LanesAt = 117, LastAt = 120, GatherAt = 121, GroupAt = 122, RouteAt = 127;
+                        TurnAt = 103, LanesAt = 117, LastAt = LanesAt + mt_pkg::LanesW, GatherAt = LastAt + 1,
+                        GroupAt = LastAt + 2, RouteAt = LastAt + 7;
 logic is_head, is_tail;
 logic [15:0] says;
 assign is_head = bits[HeadAt];
@@ -66,11 +69,11 @@ assign sane = flit_valid && state_q != Broken;
 `MT_ASSERT(AfterRoute, state_q == Broken || after_route_q == (state_q == Route))
 // What a header says.
 `MT_ASSERT(Fields, !header_o || (gather_o == bits[GatherAt] && last_o == bits[LastAt] &&
-    lanes_o == bits[LanesAt +: 3] && piece_o == PlaceW'({bits[GroupAt +: 5], bits[PieceAt +: PieceW]}) &&
+    lanes_o == bits[LanesAt +: mt_pkg::LanesW] && piece_o == PlaceW'({bits[GroupAt +: 5], bits[PieceAt +: PieceW]}) &&
     turn_o == bits[TurnAt +: CntW] && after_o == bits[AfterAt +: CntW] && len_o == says &&
     offset_o == bits[OffsetAt +: 16] &&
     32'(addr_o) == 32'(bits[StartAt +: 24]) << (wide_i ? 2 : 1)))
-`MT_ASSERT(DataIsData, !payload_o || data_o == bits[127:0])
+`MT_ASSERT(DataIsData, !payload_o || data_o == bits[mt_pkg::DataW-1:0])
 `MT_ASSERT(PieceExists, !header_o || piece_error_o == (32'(bits[PieceAt +: 14]) >= 1 << PieceW ||
                                                    32'(bits[GroupAt +: 5]) >= 1 << GroupW))
 
@@ -78,7 +81,7 @@ assign sane = flit_valid && state_q != Broken;
 logic [7:0] parity;
 always_comb begin
   parity = '0;
-  for (int unsigned i = 0; i < 130; i++) parity[i % 8] = parity[i % 8] ^ (i < 128 ? bits[i] : bits[i + 8]);
+  for (int unsigned i = 0; i < ParityAt + 2; i++) parity[i % 8] = parity[i % 8] ^ (i < ParityAt ? bits[i] : bits[i + 8]);
 end
 `MT_ASSERT(CorruptIsWrongParity, !flit_valid || corrupt_o == (parity != bits[ParityAt +: 8]))
 // Of what comes nothing is lost while it waits.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // with: pkg/mt_pkg.sv prim/mt_sram.sv prim/mt_fifo.sv check/mt_stream_check.sv
 // prove: PieceW=1 CntW=1 Latency=1 MaxOutstanding=2
+// prove: PieceW=1 CntW=1 Latency=1 MaxOutstanding=2 flit=512
 // bounded: 10
 // cover: 9
 // see: words u_places
@@ -96,8 +97,8 @@ mt_stream_check #(.Width(AddrW)) u_check_res (
     wrote_valid_o && wrote_count_o == $past(first.count))
 `MT_ASSERT(KeepsAllButLast, !res_tvalid_o || first.ends || res_tkeep_o == '1)
 `MT_ASSERT(KeepsElements, !res_tvalid_o || !first.ends ||
-    res_tkeep_o == 16'((17'd1 << ((5'(first.lanes) + 5'd1) << (wide_i ? 2 : 1))) - 17'd1)
-    || (wide_i && first.lanes[2]))
+    res_tkeep_o == ~({mt_pkg::KeepW {1'b1}} << ((8'(first.lanes) + 8'd1) << (wide_i ? 2 : 1)))
+    || (wide_i && first.lanes[mt_pkg::LanesW-1]))
 
 // Places hold what was said, as many as wait and are in the unit.
 logic [Most-1:0] kept;

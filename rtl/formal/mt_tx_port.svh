@@ -2,6 +2,7 @@
 // with: pkg/mt_pkg.sv prim/mt_credit.sv check/mt_stream_check.sv
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 GroupW=2 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
+// prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=7 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2 flit=512
 // steps: 3
 // cover: 14
 
@@ -31,7 +32,7 @@ end
     wide_i == wide_q && packets_i == packets_q && pieces_i == pieces_q &&
     uniform_i == uniform_q && size_i == size_q))
 `MT_ASSUME(PlacesStay, !config_known_q || load_i || places_i == places_q)
-`MT_ASSUME(SizesAsInEntries, size_i[mt_pkg::StartW-1:5] == '0)
+`MT_ASSUME(SizesAsInEntries, size_i[mt_pkg::StartW-1:SizeW] == '0)
 `MT_ASSUME(PacketIsSome, packet_flits_i != '0)
 `MT_ASSUME(LoadsBefore, !load_i || (!running_i && !busy_q && out_q == '0 && !credit_valid_i))
 `MT_ASSUME(StopsForGood, !running_i || !stopped_q)
@@ -54,17 +55,18 @@ end
 `MT_ASSUME(OpcodeExists, !entry_valid_i || entry_i[1:0] != 2'd3)
 
 // The entry, by where its fields lie.
+localparam int unsigned D = mt_pkg::DataW;
 logic [1:0] opcode;
 logic [1:0] due_step, due_count;
-logic [4:0] elements;
+logic [SizeW-1:0] elements;
 logic [15:0] words;
 assign opcode = entry_i[1:0];
 assign due_step = entry_i[3:2];
 assign due_count = entry_i[8:7];
-assign elements = uniform_i ? size_i[4:0] : entry_i[21:17];
+assign elements = uniform_i ? size_i[SizeW-1:0] : entry_i[17 +: SizeW];
 logic [23:0] first;
 assign first = uniform_i ? start_i : 24'(entry_i[16:13]);
-assign words = wide_i ? (16'(elements) + 3) / 4 : (16'(elements) + 7) / 8;
+assign words = wide_i ? (16'(elements) + D / 32 - 1) / (D / 32) : (16'(elements) + D / 16 - 1) / (D / 16);
 
 // busy_q: a message is under way. What was sent of it, by what is seen at the outputs.
 logic busy_q, stopped_q, begins, due, pops;
@@ -96,15 +98,17 @@ state_t state_q;
 logic [15:0] to_come_q, seen_q, flits_q;  // of the worm; of the message: payload; headers
 logic [VcW-1:0] worm_vc_q;
 logic is_head, is_tail, is_route_flit, is_header_flit, is_payload_flit, last_pop_q;
-logic [127:0] content;
+logic [D-1:0] content;
 logic [15:0] says, says_offset;
 logic [VcW-1:0] busy_vc_q;
-assign is_head = flit_o[137];
-assign is_tail = flit_o[136];
-assign content = flit_o[127:0];
+assign is_head = flit_o[D + 9];
+assign is_tail = flit_o[D + 8];
+assign content = flit_o[D-1:0];
+// Behind the lanes, whose number depends on the width: last, gather, group, whether it is a route.
+localparam int unsigned LanesBit = 117, LastBit = LanesBit + mt_pkg::LanesW, GroupBit = LastBit + 2, RouteBit = LastBit + 7;
 assign says = content[82:67];
 assign says_offset = content[66:51];
-assign is_route_flit = valid_o && state_q == Between && content[127];
+assign is_route_flit = valid_o && state_q == Between && content[RouteBit];
 assign is_header_flit = valid_o && state_q != Payload && !is_route_flit;
 assign is_payload_flit = valid_o && state_q == Payload;
 logic [15:0] words_q;  // of the message that the flit belongs to
@@ -130,12 +134,12 @@ end
 logic [15:0] in_packet;
 assign in_packet = packets_i && packet_flits_i < words_q - seen_q ? packet_flits_i : words_q - seen_q;
 `MT_ASSERT(HeadFirst, !valid_o || is_head == (state_q == Between))
-`MT_ASSERT(RouteIfLong, !valid_o || state_q != Between || content[127] == long_q)
+`MT_ASSERT(RouteIfLong, !valid_o || state_q != Between || content[RouteBit] == long_q)
 `MT_ASSERT(TailLast, !valid_o || is_tail == (is_header_flit ? says == '0 :
                                              is_payload_flit && to_come_q == 16'd1))
 `MT_ASSERT(LengthIsPacket, !is_header_flit || says == in_packet)
 `MT_ASSERT(OffsetIsSent, !is_header_flit || says_offset == seen_q)
-`MT_ASSERT(LastIsLast, !is_header_flit || content[120] == (says_offset + says == words_q))
+`MT_ASSERT(LastIsLast, !is_header_flit || content[LastBit] == (says_offset + says == words_q))
 // So the message ends when all of its words are sent, with a tail, once.
 `MT_ASSERT(AllOfIt, !ended_q || (valid_o && is_tail && seen_q + 16'(is_payload_flit) == words_q))
 `MT_ASSERT(NotBeyondIt, seen_q + 16'(is_payload_flit) <= words_q || !valid_o)
@@ -147,7 +151,7 @@ logic [EntryW-1:0] entry_q;
 logic [mt_pkg::LongRouteW-1:0] route_q;
 logic [mt_pkg::SrcW-1:0] rank_q;
 logic [23:0] first_q;
-logic [4:0] elements_q;
+logic [SizeW-1:0] elements_q;
 always_ff @(posedge clk_i) begin
   entry_q <= entry_i;
   route_q <= route_i;
@@ -157,27 +161,26 @@ always_ff @(posedge clk_i) begin
 end
 logic [PieceW-1:0] number;  // of the piece
 assign number = (entry_q[4] ? pieces_q : 2'd0) + {1'b0, entry_q[5]};
-`MT_ASSERT(HeaderIsEntry, !is_header_flit || (!content[127] &&
-    content[126:122] == (GroupW == 0 ? 5'd0 : 5'(entry_q[EntryW-2 -: (GroupW > 0 ? GroupW : 1)])) &&
-    content[121] == (entry_q[1:0] == 2'd2) && content[116:109] == rank_q &&
+`MT_ASSERT(HeaderIsEntry, !is_header_flit || (!content[RouteBit] &&
+    content[GroupBit +: 5] == (GroupW == 0 ? 5'd0 : 5'(entry_q[EntryW-2 -: (GroupW > 0 ? GroupW : 1)])) &&
+    content[LastBit + 1] == (entry_q[1:0] == 2'd2) && content[116:109] == rank_q &&
     content[108:103] == 6'(entry_q[10:9]) && content[102:97] == 6'(entry_q[12:11]) &&
     content[96:83] == {12'b0, number} &&
     content[50:27] == first_q && (long_q || content[26:0] == route_q[26:0])))
 `MT_ASSERT(LanesAreRest, !is_header_flit || elements_q == '0 ||
-    (wide_i ? content[119:117] == 3'((elements_q - 5'd1) % 4)
-            : content[119:117] == 3'((elements_q - 5'd1) % 8)))
+    32'(content[LanesBit +: mt_pkg::LanesW]) == (32'(elements_q) - 1) % (wide_i ? D / 32 : D / 16))
 `MT_ASSERT(RouteIsRoute, !is_route_flit || content[125:0] == route_q)
 logic [7:0] parity;
 always_comb begin
   parity = '0;
-  for (int unsigned i = 0; i < 130; i++) parity[i % 8] = parity[i % 8] ^ (i < 128 ? flit_o[i] : flit_o[i + 8]);
+  for (int unsigned i = 0; i < D + 2; i++) parity[i % 8] = parity[i % 8] ^ (i < D ? flit_o[i] : flit_o[i + 8]);
 end
-`MT_ASSERT(ParityIsRight, !valid_o || parity == flit_o[135:128])
+`MT_ASSERT(ParityIsRight, !valid_o || parity == flit_o[D +: 8])
 
 // Memory. At most two words are under way; an answer stays until it is taken.
 logic [15:0] asked_ref_q;         // of the message
 logic [1:0] waits_q;              // asked and not taken
-logic [127:0] word_q;
+logic [D-1:0] word_q;
 logic stays_q;
 always_ff @(posedge clk_i) begin
   word_q <= data_tdata_i;
@@ -197,7 +200,7 @@ end
 `MT_ASSERT(WordIsSent, !is_payload_flit || content == word_q)
 `MT_ASSERT(WordIsTaken, word_taken == (send && next_state == Payload))
 `MT_ASSERT(AsksInOrder, !req_tvalid_o || 32'(req_tdata_o) ==
-           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16)
+           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * mt_pkg::KeepW)
 `MT_ASSERT(AsksAllOfIt, !pops || asked_ref_q == words)
 `MT_ASSERT(AskedIsSent, !pops || 32'(waits_q) == 32'(is_payload))
 `MT_ASSERT(AsksAhead, !(begins || (busy_q && running_i)) || asked_ref_q == words ||
@@ -261,9 +264,9 @@ assign next_rest = is_header_flit ? says : is_payload_flit ? to_come_q - 1'b1 : 
 `MT_ASSERT(VcIsWorms, next_state == Between || (busy_q && vc_q == (valid_o ? vc_o : worm_vc_q)))
 `MT_ASSERT(RestAtRest, busy_q || (next_state == Between && next_seen == '0 && asked_ref_q == '0))
 `MT_ASSERT(NextAddress, !sending_o || 32'(addr_q) ==
-           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16)
+           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * mt_pkg::KeepW)
 `MT_ASSERT(RequestWaits, !req_waits_q || (busy_q && asked_ref_q < words && 32'(addr_q) ==
-           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16 && 32'(waits_q) < MaxOutstanding))
+           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * mt_pkg::KeepW && 32'(waits_q) < MaxOutstanding))
 `MT_ASSERT(RestIsNotSent, !sending_o || 32'(rest_q) + 32'(sent_q) == 32'(words))
 `MT_ASSERT(UnderWay, under_way_q == waits_q && asked_ref_q <= words &&
                      32'(asked_ref_q) == 32'(sent_q) + 32'(under_way_q) && under_way_q <= 2'd2)

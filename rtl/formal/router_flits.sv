@@ -43,6 +43,7 @@ module router_flits #(
   localparam int unsigned Src = 28;   // its input, and the channel on which it came
   localparam int unsigned Way = 31;   // output and channels of its first hop
   localparam int unsigned Next = 35;  // the next hop
+  localparam int unsigned Tail = mt_pkg::DataW + mt_pkg::ParityW, Head = Tail + 1;
 
   initial assume (!rst_ni);
 
@@ -86,8 +87,8 @@ module router_flits #(
     assign head[i] = !in_worm_q[i*NumVc + 32'(vc_i[i])];
     always_comb begin
       flit[i*F +: F] = '0;
-      flit[i*F + 137] = head[i];
-      flit[i*F + 136] = tail_i[i];
+      flit[i*F + Head] = head[i];
+      flit[i*F + Tail] = tail_i[i];
       flit[i*F +: 2] = way;
       flit[i*F + mt_pkg::HopPortW +: 2] = on;
       flit[i*F + mt_pkg::HopW +: 2] = next_i[i*2 +: 2];
@@ -176,15 +177,15 @@ module router_flits #(
   assign sees = out_valid[at] && out_vc[at] == at_vc;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) holds_q <= 1'b0;
-    else if (sees) holds_q <= !seen[136];
+    else if (sees) holds_q <= !seen[Tail];
     if (sees) source_q <= seen[Src +: 3];
   end
-  `MT_ASSERT(WormsWhole, !sees || seen[137] == !holds_q)
+  `MT_ASSERT(WormsWhole, !sees || seen[Head] == !holds_q)
   `MT_ASSERT(WormOfOneInput, !sees || !holds_q || seen[Src +: 3] == source_q)
-  `MT_ASSERT(WhereItsRouteSays, !sees || !seen[137] || (seen[Way +: 2] == at && seen[Way + 2 + 32'(at_vc)]))
-  `MT_ASSERT(HeadWithoutItsHop, !sees || !seen[137] ||
+  `MT_ASSERT(WhereItsRouteSays, !sees || !seen[Head] || (seen[Way +: 2] == at && seen[Way + 2 + 32'(at_vc)]))
+  `MT_ASSERT(HeadWithoutItsHop, !sees || !seen[Head] ||
              (seen[1:0] == seen[Next +: 2] && seen[mt_pkg::ShortRouteW-1:2] == '0))
-  `MT_ASSERT(RestAsItCame, !sees || seen[137] || (seen[1:0] == seen[Way +: 2] &&
+  `MT_ASSERT(RestAsItCame, !sees || seen[Head] || (seen[1:0] == seen[Way +: 2] &&
              seen[mt_pkg::HopPortW +: 2] == seen[Way + 2 +: 2] && seen[mt_pkg::HopW +: 2] == seen[Next +: 2]))
 
   // Credits of neighbours are never over-spent, and an interface that takes none gets none.
@@ -201,5 +202,5 @@ module router_flits #(
   // What is there to be seen: a worm of three flits behind another, through an output with one place.
   logic waits_q;
   always_ff @(posedge clk_i) waits_q <= rst_ni && (waits_q || (picks && ahead_q == 2'd0 && !head[which]));
-  `MT_COVER(Behind, followed != '0 && !seen[137] && sees && seen[Tag] && waits_q && places == 2'd1)
+  `MT_COVER(Behind, followed != '0 && !seen[Head] && sees && seen[Tag] && waits_q && places == 2'd1)
 endmodule

@@ -19,7 +19,9 @@ module rx_port_words #(
   localparam int unsigned F = mt_pkg::FlitW,
   localparam int unsigned D = mt_pkg::DataW,
   localparam int unsigned A = mt_pkg::AddrW,
-  localparam int unsigned S = mt_pkg::CountW + A
+  localparam int unsigned S = mt_pkg::CountW + A,
+  // Of the start in a header, the bit of an element that is the first of a word.
+  localparam int unsigned StartAt = mt_pkg::ShortRouteW + mt_pkg::ByteW - 2
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -76,21 +78,21 @@ module rx_port_words #(
   always_comb begin
     `MT_BIP_NONE
     flit = '0;
-    flit[137] = header;
-    flit[136] = tail;
+    flit[D + 9] = header;
+    flit[D + 8] = tail;
     if (header) begin
-      flit[29 +: 2] = first[piece_i*2 +: 2];    // start, elements: four in a word
+      flit[StartAt +: 2] = first[piece_i*2 +: 2];  // elements: in a word as many as it has of 4 bytes
       flit[67 +: 2] = length[piece_i*2 +: 2];
       flit[83] = piece_i;
       flit[103 +: 2] = turn_i;
-      flit[119:117] = 3'd3;                     // four elements in the last word
-      flit[120] = 1'b1;
-      flit[121] = gather_i;
+      flit[117 +: mt_pkg::LanesW] = mt_pkg::LanesW'(D / 32 - 1);  // all elements of the last word
+      flit[117 + mt_pkg::LanesW] = 1'b1;
+      flit[118 + mt_pkg::LanesW] = gather_i;
     end else begin
       flit[0] = bit_i;
     end
-    `MT_BIP(parity, {flit[137:136], flit[127:0]})
-    flit[135:128] = parity;
+    `MT_BIP(parity, {flit[D + 8 +: 2], flit[D-1:0]})
+    flit[D +: 8] = parity;
   end
   logic came_bit_q, came_word_q, came_gather_q, comes_now;
   assign comes_now = valid && !header && {worm_piece_q, worm_turn_q, sent_q} == {the_piece, the_turn, the_word};
@@ -181,7 +183,7 @@ module rx_port_words #(
 
   // ---- Memories: of the word that is followed they know what they hold; answers come in order, and stay.
   logic [A-1:0] the_addr;
-  assign the_addr = A'({3'(the_first) + 3'(the_word), 4'b0});
+  assign the_addr = A'({3'(the_first) + 3'(the_word), {mt_pkg::ByteW {1'b0}}});
   (* anyconst *) logic held;  // in the buffer, before the message comes
   logic [2:0] acc_due_q, stage_due_q;
   logic [3:0] acc_is_q, stage_is_q;  // which of those that are due is the followed one; the next is bit 0
@@ -244,7 +246,7 @@ module rx_port_words #(
   end
   `MT_ASSERT(InsideItsPiece, !writes_q || (wrote_valid && wrote_count != '0 &&
              wrote_count <= 16'(length[wrote_piece*2 +: 2]) &&
-             32'(addr_q) == (32'(first[wrote_piece*2 +: 2]) + 32'(wrote_count) - 1) * 16))
+             32'(addr_q) == (32'(first[wrote_piece*2 +: 2]) + 32'(wrote_count) - 1) * mt_pkg::KeepW))
   `MT_ASSERT(MessageThatCame, !writes_q || came_q[{wrote_piece, wrote_turn}])
   `MT_ASSERT(InOrder, !is_the_message || wrote_count == 16'(count_q) + 16'd1)
   `MT_ASSERT(WrittenOnce, !is_the_word || !written_q)
@@ -265,8 +267,8 @@ module rx_port_words #(
   logic [S-1:0] beside_addr;
   logic [31:0] beside_word;
   assign beside_addr = stage_wr_data[D +: S];
-  assign beside_word = 32'(beside_addr[A-1:4]);
-  `MT_ASSERT(BesideInsideAPiece, !stage_wr || halt_q || (beside_addr[3:0] == '0 &&
+  assign beside_word = 32'(beside_addr[A-1:mt_pkg::ByteW]);
+  `MT_ASSERT(BesideInsideAPiece, !stage_wr || halt_q || (beside_addr[mt_pkg::ByteW-1:0] == '0 &&
              ((beside_word >= 32'(first[1:0]) && beside_word < 32'(first[1:0]) + 32'(length[1:0])) ||
               (beside_word >= 32'(first[3:2]) && beside_word < 32'(first[3:2]) + 32'(length[3:2])))))
   `MT_ASSERT(BesideIsTheWord, !beside_written || (!beside_q && (came_word_q || comes_now) &&

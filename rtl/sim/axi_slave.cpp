@@ -13,46 +13,52 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::uint64_t kWord = mt_pkg::kDataW / 8, kPage = 4096;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint32_t kWholePart = (1U << Memory::kPartBytes) - 1;
 constexpr std::uint32_t kBesideW = mt_pkg::kAddrW;  // log2 of the bytes of a turn
 
 [[noreturn]] void refuse(const std::string& what) { throw std::logic_error("AXI4: " + what); }
 
+}  // namespace
+
+AxiSlave::AxiSlave(Memory& memory, const AxiTiming& timing)
+    : memory_(memory), word_(memory.word_bytes()), timing_(timing), random_(timing.seed) {}
+
 /// Turn and offset of an address, as Memory has them.
-std::pair<std::uint32_t, std::uint32_t> place_of(std::uint64_t addr) {
-  if (addr < kAxiBeside) return {0, static_cast<std::uint32_t>(addr - kAxiBuffer)};
+std::pair<std::uint32_t, std::uint32_t> AxiSlave::place_of(std::uint64_t addr) const {
+  if (addr < kAxiBeside) return {0, static_cast<std::uint32_t>(addr - buffer())};
   const std::uint64_t beside = addr - kAxiBeside;
   return {static_cast<std::uint32_t>(beside >> kBesideW) + 1,
           static_cast<std::uint32_t>(beside & ((std::uint64_t{1} << kBesideW) - 1))};
 }
 
-}  // namespace
-
-AxiSlave::AxiSlave(Memory& memory, const AxiTiming& timing)
-    : memory_(memory), timing_(timing), random_(timing.seed) {}
-
 AxiSlave::Burst AxiSlave::burst_of(std::uint64_t addr, std::uint32_t len, std::uint64_t number,
                                    std::uint64_t bad) {
-  const std::uint64_t bytes = (std::uint64_t{len} + 1) * kWord;
-  if (addr % kWord != 0) refuse("an address that is not of a word: " + std::to_string(addr));
+  const std::uint64_t bytes = (std::uint64_t{len} + 1) * word_;
+  if (addr % word_ != 0) refuse("an address that is not of a word: " + std::to_string(addr));
   if (addr / kPage != (addr + bytes - 1) / kPage) {
     refuse("a burst across 4 KiB at " + std::to_string(addr));
   }
-  if (addr < kAxiBuffer) refuse("an address below the buffer: " + std::to_string(addr));
+  if (addr < buffer()) refuse("an address below the buffer: " + std::to_string(addr));
   return {.addr = addr, .words = len + 1, .early = random_() % 2 == 0, .bad = number == bad};
 }
 
 AxiWord AxiSlave::get(std::uint64_t addr) {
   const auto [turn, offset] = place_of(addr);
   AxiWord word{};
-  memory_.read(turn, offset, word.data());
+  for (std::uint32_t b = 0; b < word_; b += Memory::kPartBytes) {
+    memory_.read(turn, offset + b, &word[b / 4]);
+  }
   return word;
 }
 
 void AxiSlave::put(const Burst& burst, std::uint32_t word) {
   if (burst.bad) return;
-  const auto [turn, offset] = place_of(burst.addr + word * kWord);
-  memory_.write(turn, offset, burst.strobes[word], burst.data[word].data());
+  const auto [turn, offset] = place_of(burst.addr + word * word_);
+  for (std::uint32_t b = 0; b < word_; b += Memory::kPartBytes) {
+    memory_.write(turn, offset + b, burst.strobes[word] >> b & kWholePart,
+                  &burst.data[word][b / 4]);
+  }
 }
 
 /// A burst that was not to be written early.
@@ -76,7 +82,7 @@ void AxiSlave::accept(const AxiMaster& master) {
     words_read_ += burst.words;
     burst.due = now_ + timing_.latency + random_() % (timing_.jitter + 1);
     for (std::uint32_t w = 0; burst.early && w < burst.words; ++w) {
-      burst.data.push_back(get(burst.addr + w * kWord));
+      burst.data.push_back(get(burst.addr + w * word_));
     }
     if (master.arid >= kIds) refuse("an id that there is not: " + std::to_string(master.arid));
     reads_[master.arid].push_back(std::move(burst));
@@ -126,7 +132,7 @@ void AxiSlave::answer_read() {
   Burst& burst = reads_[chosen].front();
   answer_.rvalid = true;
   answer_.rid = chosen;
-  answer_.rdata = burst.early ? burst.data[burst.at] : get(burst.addr + burst.at * kWord);
+  answer_.rdata = burst.early ? burst.data[burst.at] : get(burst.addr + burst.at * word_);
   answer_.rresp = burst.bad ? kSlaveError : 0;
   answer_.rlast = ++burst.at == burst.words;
   if (answer_.rlast) reads_[chosen].pop_front();
@@ -149,7 +155,7 @@ const AxiAnswer& AxiSlave::tick(const AxiMaster& master) {
 }  // namespace multitree::rtl
 
 extern "C" void mt_axi_tick(int handle, int port, svBit awvalid, std::int64_t awaddr, int awlen,
-                            svBit wvalid, const svBitVecVal* wdata, int wstrb, svBit wlast,
+                            svBit wvalid, const svBitVecVal* wdata, std::int64_t wstrb, svBit wlast,
                             svBit bready, svBit arvalid, std::int64_t araddr, int arlen, int arid,
                             svBit rready, int* says, svBitVecVal* rdata) {
   using multitree::rtl::AxiAnswer;
@@ -161,10 +167,10 @@ extern "C" void mt_axi_tick(int handle, int port, svBit awvalid, std::int64_t aw
                                    .rready = rready != 0,
                                    .awaddr = static_cast<std::uint64_t>(awaddr),
                                    .araddr = static_cast<std::uint64_t>(araddr),
+                                   .wstrb = static_cast<std::uint64_t>(wstrb),
                                    .awlen = static_cast<std::uint32_t>(awlen),
                                    .arlen = static_cast<std::uint32_t>(arlen),
-                                   .arid = static_cast<std::uint32_t>(arid),
-                                   .wstrb = static_cast<std::uint32_t>(wstrb)};
+                                   .arid = static_cast<std::uint32_t>(arid)};
   std::copy_n(wdata, master.wdata.size(), master.wdata.begin());
   const AxiAnswer& a = multitree::rtl::memory_of(static_cast<std::uint32_t>(handle))
                            .axi(static_cast<std::uint32_t>(port))

@@ -8,7 +8,10 @@
 #include <deque>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
+
+#include "rtl/sim/flit_shape.hpp"
 
 namespace multitree::rtl {
 
@@ -25,17 +28,20 @@ struct AxiTiming {
   std::uint64_t bad_write = kNever;  ///< counted from 0
 };
 
-/// Where a buffer and what is beside it lie: on no page's border. As in mt_sim_node.
+/// Where a buffer, from the first whole word on, and what is beside it lie: on no page's border. As
+/// in mt_sim_axi4.
 inline constexpr std::uint64_t kAxiBuffer = 0x12'3450, kAxiBeside = 0x40'0000'0fc0;
 
-using AxiWord = std::array<std::uint32_t, 4>;
+/// A word of memory, or the widest that there is: its lowest words.
+using AxiWord = std::array<std::uint32_t, kMostDataW / 32>;
 
 /// What a master says in a cycle.
 struct AxiMaster {
   bool awvalid = false, wvalid = false, wlast = false, bready = false, arvalid = false,
        rready = false;
   std::uint64_t awaddr = 0, araddr = 0;
-  std::uint32_t awlen = 0, arlen = 0, arid = 0, wstrb = 0;
+  std::uint64_t wstrb = 0;
+  std::uint32_t awlen = 0, arlen = 0, arid = 0;
   AxiWord wdata{};
 };
 
@@ -69,11 +75,13 @@ class AxiSlave {
     std::uint32_t words = 0, at = 0;
     bool early = false, bad = false;
     std::vector<AxiWord> data = {};
-    std::vector<std::uint32_t> strobes = {};
+    std::vector<std::uint64_t> strobes = {};
   };
   static constexpr std::uint32_t kIds = 16;
   static constexpr std::uint32_t kSlaveError = 2;
 
+  [[nodiscard]] std::uint64_t buffer() const { return kAxiBuffer & ~(word_ - 1); }
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> place_of(std::uint64_t addr) const;
   Burst burst_of(std::uint64_t addr, std::uint32_t len, std::uint64_t number, std::uint64_t bad);
   void accept(const AxiMaster& master);
   void take_words();
@@ -86,11 +94,12 @@ class AxiSlave {
 
   struct Beat {
     AxiWord data{};
-    std::uint32_t strobes = 0;
+    std::uint64_t strobes = 0;
     bool last = false;
   };
 
   Memory& memory_;
+  const std::uint64_t word_;  // bytes
   const AxiTiming timing_;
   std::mt19937_64 random_;
   AxiAnswer answer_;

@@ -4,7 +4,6 @@
 #include "rtl/sim/cosim.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -145,7 +144,9 @@ std::uint32_t places_for(const Setup& setup) {
   require(has_usual_words || (!setup.options.synthesized && setup.options.wave.empty()),
           "the usual send_words and add_words of hardware as synthesized, and with waves");
   if (setup.options.synthesized || !has_usual_words) {
-    require(has_more, "a unit for each port, and no waves, of hardware as synthesized");
+    require(has_more,
+            "a unit for each port, and no waves, of hardware as synthesized or with other "
+            "send_words and add_words than the usual");
     return kMostParkSlots;
   }
   const nic::Simulation model = nic::run_flit_level(
@@ -202,7 +203,10 @@ CosimResult run_both(const Setup& setup) {
                         : make_inputs(tables.ranks, tables.elements, options.type);
   const Buffers inputs = buffers;
   for (const std::uint32_t rank : absent) spoil(buffers[rank]);
-  HardwareEvents events(network, topology, program, doorbells, counts(parameters, options.losses));
+  HardwareEvents events(network, topology, program, doorbells,
+                        counts(parameters, options.losses)
+                            ? std::optional(FlitShape(parameters.flit_bytes))
+                            : std::nullopt);
   const auto begin = std::chrono::steady_clock::now();
   result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
     const auto now = static_cast<std::uint32_t>(cycle);
@@ -252,7 +256,6 @@ void check_groups(const nic::Tables& image, std::span<const nic::Job> jobs,
 CosimResult cosimulate_losses(const Schedule& schedule, const Topology& topology,
                               std::uint64_t bytes, const nic::Parameters& given,
                               const CosimOptions& options) {
-  require(given.flit_bytes == mt_pkg::kDataW / 8, "flits of 16 bytes with late contributions");
   nic::check_losses(*options.losses, schedule);
   const nic::Parameters parameters = hardware_parameters(given, schedule, options.type);
   const std::uint64_t elements =
@@ -312,11 +315,7 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Sch
 
 nic::Parameters hardware_parameters(const nic::Parameters& parameters,
                                     std::span<const Schedule* const> schedules, HardwareType type) {
-  if (std::ranges::find(kFlitBytes, parameters.flit_bytes) == kFlitBytes.end()) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("hardware model: expected flit_bytes {}, got {}",
-                            fmt::join(kFlitBytes, " or "), parameters.flit_bytes));
-  }
+  check_flit_bytes(parameters);
   require(parameters.router_cycles == 0 && parameters.interface_cycles == 1,
           "router_cycles 0 and interface_cycles 1");
   require(parameters.issue_cycles == 0 && parameters.issue_jitter == 0,

@@ -22,14 +22,14 @@ std::uint64_t issue_detail(std::uint64_t piece, std::uint64_t turn, std::uint64_
 constexpr std::uint32_t kCountShift = 8;
 constexpr std::uint32_t kSrcBit = mt_pkg::kShortRouteW + mt_pkg::kStartW + 2 * mt_pkg::kLenW +
                                   mt_pkg::kPieceW + 2 * mt_pkg::kCountW;
-constexpr std::uint32_t kHeadBit = mt_pkg::kFlitBits - 1;
 
-std::uint64_t flit_detail(const LinkFlit& flit, bool counted) {
+std::uint64_t flit_detail(const LinkFlit& flit, const std::optional<FlitShape>& counted) {
   const auto bits = [&](std::uint32_t at, std::uint32_t count) {
     return flit.bits[at / 32] >> (at % 32) & ((1U << count) - 1);
   };
   static_assert(kSrcBit / 32 == (kSrcBit + mt_pkg::kSrcW - 1) / 32);
-  const std::uint64_t count = counted && bits(kHeadBit, 1) != 0 ? bits(kSrcBit, mt_pkg::kSrcW) : 0;
+  const std::uint64_t count =
+      counted && bits(counted->head_bit(), 1) != 0 ? bits(kSrcBit, mt_pkg::kSrcW) : 0;
   return flit.vc | count << kCountShift;
 }
 
@@ -108,7 +108,8 @@ std::vector<Event> Recorder::take() {
 
 HardwareEvents::HardwareEvents(const Hardware& network, const Topology& topology,
                                const nic::Program& program,
-                               const std::vector<std::uint32_t>& doorbells, bool counted)
+                               const std::vector<std::uint32_t>& doorbells,
+                               const std::optional<FlitShape>& counted)
     : network_(network),
       topology_(topology),
       counted_(counted),

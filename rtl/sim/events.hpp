@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,9 +81,10 @@ class Recorder : public nic::Observer {
 class HardwareEvents {
  public:
   /// \param doorbells of the groups, which is how the hardware numbers them; empty without.
-  /// \param counted whether what headers count is part of their events
+  /// \param counted what headers count is part of their events, which are of that shape
   HardwareEvents(const Hardware& network, const Topology& topology, const nic::Program& program,
-                 const std::vector<std::uint32_t>& doorbells = {}, bool counted = false);
+                 const std::vector<std::uint32_t>& doorbells = {},
+                 const std::optional<FlitShape>& counted = {});
 
   /// Of the cycle `cycle` after the start, sorted. Flits and messages taken in are those of the
   /// cycle before, which is when the model tells them; call once a cycle.
@@ -93,7 +95,7 @@ class HardwareEvents {
 
   const Hardware& network_;
   const Topology& topology_;
-  bool counted_;
+  std::optional<FlitShape> counted_;
   std::vector<std::uint32_t> piece_of_;  // by the number that hardware gives it
   std::vector<std::uint32_t> group_of_;  // [doorbell]
   std::vector<std::uint32_t> active_;    // [rank]: doorbells of groups with messages there, as bits

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generated/mt_pkg.hpp"
+#include "rtl/sim/flit_shape.hpp"
 #include "rtl/sim/memory.hpp"
 #include "topologies/topology.hpp"
 
@@ -18,12 +19,6 @@ struct RegisterWrite {
   std::uint32_t address = 0;  ///< in bytes
   std::uint32_t value = 0;
 };
-
-/// The widest flits that are verilated, and bytes of those that are.
-inline constexpr std::uint32_t kMostDataW = 512;
-inline constexpr std::array<std::uint32_t, 3> kFlitBytes = {16, 32, kMostDataW / 8};
-inline constexpr std::uint32_t kMostLaneWords =
-    (mt_pkg::kFlitBits - mt_pkg::kDataW + kMostDataW + 31) / 32;
 
 /// What is on a link in a cycle.
 struct LinkFlit {

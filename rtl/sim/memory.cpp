@@ -9,12 +9,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "generated/mt_pkg.hpp"
-
 namespace multitree::rtl {
 namespace {
 
-constexpr std::size_t kWord = mt_pkg::kDataW / 8;
+constexpr std::size_t kPart = Memory::kPartBytes;
 
 std::vector<Memory*>& memories() {
   static std::vector<Memory*> all;
@@ -23,8 +21,11 @@ std::vector<Memory*>& memories() {
 
 }  // namespace
 
-Memory::Memory(std::size_t bytes)
-    : size_(bytes), handle_(static_cast<std::uint32_t>(memories().size())), buffer_(bytes + kWord) {
+Memory::Memory(std::size_t bytes, std::uint32_t word)
+    : size_(bytes),
+      word_(word),
+      handle_(static_cast<std::uint32_t>(memories().size())),
+      buffer_(bytes + word) {
   memories().push_back(this);
 }
 
@@ -48,30 +49,30 @@ std::vector<std::byte>& Memory::space(std::uint32_t turn) {
   if (turn == 0) return buffer_;
   if (beside_.size() < turn) beside_.resize(turn);
   std::vector<std::byte>& space = beside_[turn - 1];
-  if (space.empty()) space.resize(size_ + kWord);
+  if (space.empty()) space.resize(size_ + word_);
   return space;
 }
 
-void Memory::read(std::uint32_t turn, std::uint32_t address, void* word) {
+void Memory::read(std::uint32_t turn, std::uint32_t address, void* part) {
   const std::vector<std::byte>& from = space(turn);
-  if (address + kWord <= from.size()) {
-    std::memcpy(word, from.data() + address, kWord);
+  if (address + kPart <= from.size()) {
+    std::memcpy(part, from.data() + address, kPart);
   } else {
-    std::memset(word, 0, kWord);
+    std::memset(part, 0, kPart);
   }
 }
 
 void Memory::write(std::uint32_t turn, std::uint32_t address, std::uint32_t keep,
-                   const void* word) {
+                   const void* part) {
   std::byte* const to = space(turn).data() + address;
-  const auto* const from = static_cast<const std::byte*>(word);
-  if (keep == 0xffff && address + kWord <= size_) {
-    std::memcpy(to, from, kWord);
+  const auto* const from = static_cast<const std::byte*>(part);
+  if (keep == 0xffff && address + kPart <= size_) {
+    std::memcpy(to, from, kPart);
     return;
   }
   // What waits beside the buffer is written in whole words.
-  const std::size_t end = turn == 0 ? size_ : size_ + kWord;
-  for (std::size_t b = 0; b < kWord; ++b) {
+  const std::size_t end = turn == 0 ? size_ : size_ + word_;
+  for (std::size_t b = 0; b < kPart; ++b) {
     if ((keep >> b & 1) == 0) continue;
     if (address + b >= end) {
       throw std::out_of_range("memory of " + std::to_string(size_) + " bytes: write to " +

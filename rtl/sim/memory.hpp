@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rtl/sim/axi_slave.hpp"
+#include "rtl/sim/flit_shape.hpp"
 
 namespace multitree::rtl {
 
@@ -17,7 +18,11 @@ namespace multitree::rtl {
 /// number as long as it lives. Not thread safe.
 class Memory {
  public:
-  explicit Memory(std::size_t bytes);
+  /// Bytes that are read, or written, at once: a word has one such part or several.
+  static constexpr std::uint32_t kPartBytes = 16;
+
+  /// \param word its bytes, as of a flit
+  explicit Memory(std::size_t bytes, std::uint32_t word = kUsualFlitBytes);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -31,17 +36,19 @@ class Memory {
   /// A port of it.
   [[nodiscard]] AxiSlave& axi(std::uint32_t port);
 
-  /// A word of 16 bytes; what is behind the end is 0. \param turn 0: the buffer.
-  void read(std::uint32_t turn, std::uint32_t address, void* word);
-  /// Those bytes of a word that have a bit in `keep`.
+  [[nodiscard]] std::uint32_t word_bytes() const { return word_; }
+
+  /// A part of a word; what is behind the end is 0. \param turn 0: the buffer.
+  void read(std::uint32_t turn, std::uint32_t address, void* part);
+  /// Those bytes of a part that have a bit in `keep`.
   /// \throws std::out_of_range if one is behind the end of the buffer.
-  void write(std::uint32_t turn, std::uint32_t address, std::uint32_t keep, const void* word);
+  void write(std::uint32_t turn, std::uint32_t address, std::uint32_t keep, const void* part);
 
  private:
   std::vector<std::byte>& space(std::uint32_t turn);
 
   std::size_t size_;
-  std::uint32_t handle_;
+  std::uint32_t word_, handle_;
   std::vector<std::byte> buffer_;               // and a word more
   std::vector<std::vector<std::byte>> beside_;  // [turn - 1], as large, once used
   AxiTiming timing_;

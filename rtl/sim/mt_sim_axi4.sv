@@ -90,12 +90,13 @@ module mt_sim_axi4 #(
   logic [M*2-1:0] rresp;
   logic [M-1:0] rlast;
 
-  // Addresses as in axi_slave.hpp.
+  // Addresses as in axi_slave.hpp, the buffer's of a whole word.
+  localparam logic [X-1:0] Buffer = X'(40'h12_3450) & ~(X'(K) - X'(1));
   mt_axi4_memory #(
     .NumPorts(P), .NumAxi(M), .SendWords(SendWords), .AddWords(AddWords), .AxiAddrW(X), .AxiIdW(AxiIdW),
     .MaxBeats(MaxBeats), .NumBursts(NumBursts), .HashW(HashW)
   ) u_memory (
-    .clk_i, .rst_ni, .buffer_i(40'h12_3450), .beside_i(40'h40_0000_0fc0),
+    .clk_i, .rst_ni, .buffer_i(Buffer), .beside_i(40'h40_0000_0fc0),
     .tx_req_tvalid_i, .tx_req_tready_o, .tx_req_tdata_i, .tx_tvalid_o, .tx_tready_i, .tx_tdata_o,
     .acc_req_tvalid_i, .acc_req_tready_o, .acc_req_tdata_i, .acc_tvalid_o, .acc_tready_i, .acc_tdata_o,
     .stage_req_tvalid_i, .stage_req_tready_o, .stage_req_tdata_i, .stage_tvalid_o, .stage_tready_i,

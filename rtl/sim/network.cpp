@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "nic/network/retry_link.hpp"
+#include "rtl/sim/network_checks_internal.hpp"
 #include "rtl/sim/node.hpp"
 #include "rtl/sim/retry_wire.hpp"
 #include "rtl/sim/waves.hpp"
@@ -17,109 +17,6 @@
 #include "topologies/io/files.hpp"
 
 namespace multitree::rtl {
-namespace {
-
-std::uint32_t links_of(const Topology& topology, NodeId node) {
-  return static_cast<std::uint32_t>(
-      std::max(topology.out_links(node).size(), topology.in_links(node).size()));
-}
-
-/// Ranks with more links than usual have one kind of interface.
-void check_large(const Topology& topology, const nic::Parameters& parameters,
-                 const std::vector<Rank>& waves, const AxiPorts& axi) {
-  const bool is_usual =
-      waves.empty() && axi.ports == 0 && parameters.ports_per_unit == 1 &&
-      WordsUnderWay{parameters.send_words, parameters.add_words} == WordsUnderWay{};
-  for (std::uint32_t r = 0; r < topology.num_ranks() && !is_usual; ++r) {
-    const NodeId node = topology.node_of(Rank{r});
-    if (links_of(topology, node) <= Network::kPorts) continue;
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("hardware model: {}: expected no waves, a unit for each port and the "
-                            "usual send_words and add_words with {}, which has more than {} links",
-                            topology.name(), topology.node(node).name, Network::kPorts));
-  }
-}
-
-void check_memory(const nic::Parameters& parameters) {
-  const WordsUnderWay words = {.send = parameters.send_words, .add = parameters.add_words};
-  std::string known;
-  for (const auto& [send, add] : kWordsUnderWay) {
-    known += fmt::format("{}{} and {}", known.empty() ? "" : ", ", send, add);
-  }
-  if (std::ranges::find(kWordsUnderWay, words) == kWordsUnderWay.end()) {
-    throw Error(
-        ErrorCode::Unsupported,
-        fmt::format("hardware model: expected send_words and add_words to be {}, got {} and "
-                    "{}",
-                    known, words.send, words.add));
-  }
-  if (words != WordsUnderWay{} && parameters.ports_per_unit > 1) {
-    throw Error(ErrorCode::Unsupported,
-                "hardware model: expected ports_per_unit 1 with other send_words and add_words "
-                "than the usual");
-  }
-}
-
-/// Nodes with wider flits are of one kind. \param plain: no waves, links that lose nothing, no AXI4
-void check_wide(const Topology& topology, const nic::Parameters& parameters, bool plain = true) {
-  if (parameters.flit_bytes == mt_pkg::kDataW / 8) return;
-  bool fits = plain && !topology.has_switches() && parameters.ports_per_unit == 1 &&
-              WordsUnderWay{parameters.send_words, parameters.add_words} == kWideWords;
-  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    fits = fits && links_of(topology, NodeId{n}) <= Network::kPorts;
-  }
-  if (fits) return;
-  throw Error(ErrorCode::Unsupported,
-              fmt::format("hardware model: {}: expected ranks of at most {} links, no switches, no "
-                          "waves, links that lose nothing, no AXI4, ports_per_unit 1, send_words "
-                          "{} and add_words {} with flit_bytes {}",
-                          topology.name(), Network::kPorts, kWideWords.send, kWideWords.add,
-                          parameters.flit_bytes));
-}
-
-void check_retry(const Topology& topology, const nic::Parameters& parameters,
-                 std::uint32_t latency) {
-  if (parameters.replay_flits != mt_pkg::kReplayDepth ||
-      parameters.dead_link_cycles != mt_pkg::kDeadCycles ||
-      nic::RetryLink::least_replay(latency) > mt_pkg::kReplayDepth) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("hardware model: {}: expected links that lose to have replay_flits {}, "
-                            "for at most {} cycles, and dead_link_cycles {}, got {}, {} and {}",
-                            topology.name(), mt_pkg::kReplayDepth, (mt_pkg::kReplayDepth - 4) / 2,
-                            mt_pkg::kDeadCycles, parameters.replay_flits, latency,
-                            parameters.dead_link_cycles));
-  }
-}
-
-}  // namespace
-
-void check_verilated(const Topology& topology, const nic::Parameters& parameters) {
-  if (parameters.buffer_flits > mt_pkg::kVcDepth || parameters.virtual_channels > mt_pkg::kNumVc) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("hardware model: expected at most {} virtual channels of {} flits, got "
-                            "{} of {}",
-                            mt_pkg::kNumVc, mt_pkg::kVcDepth, parameters.virtual_channels,
-                            parameters.buffer_flits));
-  }
-  check_memory(parameters);
-  check_wide(topology, parameters);
-  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    const std::uint32_t links = links_of(topology, NodeId{n});
-    const bool is_rank = topology.node(NodeId{n}).rank.has_value();
-    const std::uint32_t most = is_rank ? kMostRankLinks : kMostSwitchLinks;
-    if (links > most) {
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("hardware model: {}: expected at most {} links at a {}, got {} at {}",
-                              topology.name(), most, is_rank ? "rank" : "switch", links,
-                              topology.node(NodeId{n}).name));
-    }
-  }
-}
-
-std::uint32_t interface_ports(const Topology& topology, Rank rank) {
-  const std::uint32_t links = links_of(topology, topology.node_of(rank));
-  return links <= Network::kPorts ? Network::kPorts : links <= 8 ? 8 : kMostRankLinks;
-}
 
 /// A link: what is on its way, both ways. A place for each cycle but the routers' own.
 struct Network::Wire {
@@ -137,8 +34,9 @@ struct Network::Sides {
   std::uint32_t ready = ~0U, dead = 0;  // links from here that lose
 };
 
-std::uint32_t Network::add_memory(std::size_t bytes, std::uint32_t node, const AxiPorts& axi) {
-  memories_.push_back(std::make_unique<Memory>(bytes));
+std::uint32_t Network::add_memory(std::size_t bytes, std::uint32_t node, std::uint32_t word,
+                                  const AxiPorts& axi) {
+  memories_.push_back(std::make_unique<Memory>(bytes, word));
   AxiTiming timing = axi.timing;
   timing.seed += node * std::uint64_t{1000};
   memories_.back()->set_timing(timing);
@@ -150,25 +48,22 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                  const std::optional<nic::LinkErrors>& errors, const AxiPorts& axi)
     : topology_(topology), wave_ranks_(waves) {
   check_verilated(topology, parameters);
-  check_large(topology, parameters, waves, axi);
-  check_wide(topology, parameters, waves.empty() && !errors && axi.ports == 0);
-  if (!waves.empty() && parameters.ports_per_unit > 1) {
-    throw Error(ErrorCode::Unsupported, "hardware model: expected ports_per_unit 1 with waves");
-  }
+  check_kinds(topology, parameters, waves, axi);
   if (!waves.empty()) waves_ = std::make_unique<Waves>();
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const auto& node = topology.node(NodeId{n});
     if (node.rank) {
-      const std::uint32_t memory = add_memory(bytes, n, axi);
+      const std::uint32_t memory = add_memory(bytes, n, parameters.flit_bytes, axi);
       nodes_.push_back(
-          axi.ports > 0 ? make_axi_rank(memory, axi.ports, node.name)
+          axi.ports > 0 ? make_axi_rank(memory, axi.ports, parameters.flit_bytes, node.name)
           : std::ranges::find(waves, *node.rank) != waves.end()
               ? make_wave_rank(memory, node.name, *waves_)
               : make_rank(memory, adders, parameters, links_of(topology, NodeId{n}), node.name));
       nodes_.back()->set_latency(parameters.memory_cycles);
       nodes_.back()->set_memory_ports(parameters.memory_ports);
     } else {
-      nodes_.push_back(make_switch(links_of(topology, NodeId{n}), node.name));
+      nodes_.push_back(
+          make_switch(links_of(topology, NodeId{n}), parameters.flit_bytes, node.name));
     }
   }
   const std::uint64_t clock = nic::clock_of(topology, parameters);
@@ -194,7 +89,8 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     wire.length = cycles.latency - 2;
     if (!errors) continue;
     check_retry(topology, parameters, cycles.latency);
-    retries_.emplace_back(static_cast<std::uint32_t>(retries_.size()), cycles.latency, *errors);
+    retries_.push_back(make_retry_wire(static_cast<std::uint32_t>(retries_.size()), cycles.latency,
+                                       *errors, parameters.flit_bytes));
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint32_t port = 0;
@@ -280,7 +176,7 @@ void Network::tick() {
     }
   }
   for (auto& node : nodes_) node->tick();
-  for (RetryWire& wire : retries_) wire.tick();
+  for (auto& wire : retries_) wire->tick();
   for (const std::uint32_t node : writing_) nodes_[node]->put_write(nullptr);
   writing_.clear();
   if (waves_ && waves_->is_open()) waves_->write_cycle();
@@ -289,7 +185,7 @@ void Network::tick() {
 
 void Network::carry_over(std::uint32_t link, std::uint8_t credit) {
   const Wire& w = wires_[link];
-  RetryWire& wire = retries_[link];
+  RetryWire& wire = *retries_[link];
   Sides &src = sides_[w.src], &dst = sides_[w.dst];
   if (!wire.is_ready()) src.ready &= ~(1U << w.out);
   if (wire.is_dead()) src.dead |= 1U << w.out;
@@ -306,19 +202,19 @@ void Network::carry_over(std::uint32_t link, std::uint8_t credit) {
   }
 }
 
-void Network::cut(LinkId link) { retries_[index(link)].cut(); }
+void Network::cut(LinkId link) { retries_[index(link)]->cut(); }
 
 std::vector<LinkId> Network::dead_links() const {
   std::vector<LinkId> dead;
   for (std::uint32_t l = 0; l < retries_.size(); ++l) {
-    if (retries_[l].is_dead()) dead.push_back(LinkId{l});
+    if (retries_[l]->is_dead()) dead.push_back(LinkId{l});
   }
   return dead;
 }
 
 nic::LinkCounts Network::link_counts() const {
   nic::LinkCounts sum;
-  for (const RetryWire& wire : retries_) sum += wire.counts();
+  for (const auto& wire : retries_) sum += wire->counts();
   return sum;
 }
 

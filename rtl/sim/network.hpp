@@ -34,8 +34,10 @@ struct AxiPorts {
   AxiTiming timing = {};
 };
 
-/// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, or buffers
-/// are larger than the hardware's.
+/// \throws Error(Unsupported) naming the widths if none of them is that of the flits.
+void check_flit_bytes(const nic::Parameters& parameters);
+/// \throws Error(Unsupported) if no such flits, or not so many links of a rank or a switch, are
+/// verilated, or buffers are larger than the hardware's.
 void check_verilated(const Topology& topology, const nic::Parameters& parameters);
 /// Ports of the interface that the rank has: the fewest that are verilated and enough for its
 /// links.
@@ -109,21 +111,22 @@ class Network : public Hardware {
  private:
   struct Wire;
   struct Sides;
-  /// \returns its handle.
-  std::uint32_t add_memory(std::size_t bytes, std::uint32_t node, const AxiPorts& axi);
+  /// \param word its bytes \returns its handle.
+  std::uint32_t add_memory(std::size_t bytes, std::uint32_t node, std::uint32_t word,
+                           const AxiPorts& axi);
   void reset(std::uint32_t buffer_flits);
   /// Links that lose: what comes out of one is at its nodes' inputs.
   void carry_over(std::uint32_t link, std::uint8_t credit);
 
   const Topology& topology_;
   std::vector<Rank> wave_ranks_;
-  std::unique_ptr<Waves> waves_;                   // if there are such ranks
-  std::vector<std::unique_ptr<Node>> nodes_;       // [node]
-  std::vector<Sides> sides_;                       // [node]
-  std::vector<Wire> wires_;                        // [link]
-  std::vector<RetryWire> retries_;                 // [link], if they lose
-  std::vector<std::unique_ptr<Memory>> memories_;  // [rank]
-  std::vector<std::uint32_t> writing_;             // nodes with a write in the next tick
+  std::unique_ptr<Waves> waves_;                     // if there are such ranks
+  std::vector<std::unique_ptr<Node>> nodes_;         // [node]
+  std::vector<Sides> sides_;                         // [node]
+  std::vector<Wire> wires_;                          // [link]
+  std::vector<std::unique_ptr<RetryWire>> retries_;  // [link], if they lose
+  std::vector<std::unique_ptr<Memory>> memories_;    // [rank]
+  std::vector<std::uint32_t> writing_;               // nodes with a write in the next tick
   std::uint64_t cycle_ = 0;
 };
 

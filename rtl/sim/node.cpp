@@ -14,10 +14,14 @@
 #include "Vsim_node.h"
 #include "Vsim_node16.h"
 #include "Vsim_node8.h"
+#include "Vsim_node8_256.h"
+#include "Vsim_node8_512.h"
 #include "Vsim_node_256.h"
 #include "Vsim_node_512.h"
 #include "Vsim_node_axi1.h"
 #include "Vsim_node_axi4.h"
+#include "Vsim_node_axi4_256.h"
+#include "Vsim_node_axi4_512.h"
 #include "Vsim_node_fast.h"
 #include "Vsim_node_few.h"
 #include "Vsim_node_many.h"
@@ -26,6 +30,8 @@
 #include "Vsim_node_wave.h"
 #include "Vsim_switch16.h"
 #include "Vsim_switch8.h"
+#include "Vsim_switch8_256.h"
+#include "Vsim_switch8_512.h"
 #include "rtl/sim/bits.hpp"
 #include "rtl/sim/waves.hpp"
 
@@ -225,28 +231,86 @@ class SwitchNode : public Base<Model, Links> {
   [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t) const override { return {}; }
 };
 
+using MakeRank = std::unique_ptr<Node> (*)(std::uint32_t memory, const std::string& name);
+template <typename Model, std::uint32_t Ports = mt_pkg::kNumPorts>
+std::unique_ptr<Node> rank_of(std::uint32_t memory, const std::string& name) {
+  return std::make_unique<RankNode<Model, Ports>>(memory, name);
+}
+using MakeSwitch = std::unique_ptr<Node> (*)(const std::string& name);
+template <typename Model, std::uint32_t Links>
+std::unique_ptr<Node> switch_of(const std::string& name) {
+  return std::make_unique<SwitchNode<Model, Links>>(name);
+}
+
+/// What is verilated for nodes with flits of so many bytes and at most so many links.
+template <typename Make>
+struct Kind {
+  std::uint32_t flit_bytes = 0, links = 0;
+  Make make = nullptr;
+};
+/// Those with fewer links before those with more. The first has several forms: make_rank().
+constexpr std::array<Kind<MakeRank>, 7> kRanks = {
+    {{kFlitBytes[0], Network::kPorts, nullptr},
+     {kFlitBytes[0], 8, rank_of<Vsim_node8, 8>},
+     {kFlitBytes[0], 16, rank_of<Vsim_node16, 16>},
+     {kFlitBytes[1], Network::kPorts, rank_of<Vsim_node_256>},
+     {kFlitBytes[1], 8, rank_of<Vsim_node8_256, 8>},
+     {kFlitBytes[2], Network::kPorts, rank_of<Vsim_node_512>},
+     {kFlitBytes[2], 8, rank_of<Vsim_node8_512, 8>}}};
+constexpr std::array<Kind<MakeSwitch>, 4> kSwitches = {
+    {{kFlitBytes[0], 8, switch_of<Vsim_switch8, 8>},
+     {kFlitBytes[0], 16, switch_of<Vsim_switch16, 16>},
+     {kFlitBytes[1], 8, switch_of<Vsim_switch8_256, 8>},
+     {kFlitBytes[2], 8, switch_of<Vsim_switch8_512, 8>}}};
+
+template <typename Kinds>
+auto kind_of(const Kinds& kinds, std::uint32_t flit_bytes, std::uint32_t links) {
+  const auto found = std::ranges::find_if(kinds, [&](const auto& kind) {
+    return kind.flit_bytes == flit_bytes && kind.links >= links;
+  });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+struct AxiKind {
+  std::uint32_t flit_bytes = 0, ports = 0;
+  MakeRank make = nullptr;
+};
+constexpr std::array<AxiKind, 4> kAxiRanks = {
+    {{kFlitBytes[0], 1, rank_of<Vsim_node_axi1>},
+     {kFlitBytes[0], Network::kPorts, rank_of<Vsim_node_axi4>},
+     {kFlitBytes[1], Network::kPorts, rank_of<Vsim_node_axi4_256>},
+     {kFlitBytes[2], Network::kPorts, rank_of<Vsim_node_axi4_512>}}};
+
 }  // namespace
+
+std::uint32_t most_links(std::uint32_t flit_bytes, bool of_rank) {
+  std::uint32_t most = 0;
+  const auto look = [&](const auto& kinds) {
+    for (const auto& kind : kinds) {
+      if (kind.flit_bytes == flit_bytes) most = std::max(most, kind.links);
+    }
+  };
+  if (of_rank) {
+    look(kRanks);
+  } else {
+    look(kSwitches);
+  }
+  return most;
+}
 
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
                                 const nic::Parameters& parameters, std::uint32_t links,
                                 const std::string& name) {
-  if (links > kMostRankLinks) return nullptr;
-  if (links > 8) {
-    return std::make_unique<RankNode<Vsim_node16, kMostRankLinks>>(memory, name);
-  }
-  if (links > mt_pkg::kNumPorts) return std::make_unique<RankNode<Vsim_node8, 8>>(memory, name);
-  if (parameters.flit_bytes == 32) return std::make_unique<RankNode<Vsim_node_256>>(memory, name);
-  if (parameters.flit_bytes == 64) return std::make_unique<RankNode<Vsim_node_512>>(memory, name);
+  const Kind<MakeRank>* const kind = kind_of(kRanks, parameters.flit_bytes, links);
+  if (kind == nullptr) return nullptr;
+  if (kind->make != nullptr) return kind->make(memory, name);
   const WordsUnderWay words = {.send = parameters.send_words, .add = parameters.add_words};
-  if (words == kWordsUnderWay[1]) return std::make_unique<RankNode<Vsim_node_few>>(memory, name);
-  if (words == kWordsUnderWay[2]) return std::make_unique<RankNode<Vsim_node_many>>(memory, name);
-  if (parameters.park_slots > mt_pkg::kParkSlots) {
-    return std::make_unique<RankNode<Vsim_node_park>>(memory, name);
-  }
-  if (parameters.ports_per_unit > 1)
-    return std::make_unique<RankNode<Vsim_node_share>>(memory, name);
-  if (adders == Adders::Hardware) return std::make_unique<RankNode<Vsim_node>>(memory, name);
-  return std::make_unique<RankNode<Vsim_node_fast>>(memory, name);
+  if (words == kWordsUnderWay[1]) return rank_of<Vsim_node_few>(memory, name);
+  if (words == kWordsUnderWay[2]) return rank_of<Vsim_node_many>(memory, name);
+  if (parameters.park_slots > mt_pkg::kParkSlots) return rank_of<Vsim_node_park>(memory, name);
+  if (parameters.ports_per_unit > 1) return rank_of<Vsim_node_share>(memory, name);
+  if (adders == Adders::Hardware) return rank_of<Vsim_node>(memory, name);
+  return rank_of<Vsim_node_fast>(memory, name);
 }
 
 std::unique_ptr<Node> make_wave_rank(std::uint32_t memory, const std::string& name, Waves& waves) {
@@ -254,17 +318,17 @@ std::unique_ptr<Node> make_wave_rank(std::uint32_t memory, const std::string& na
 }
 
 std::unique_ptr<Node> make_axi_rank(std::uint32_t memory, std::uint32_t ports,
-                                    const std::string& name) {
-  if (ports == 1) return std::make_unique<RankNode<Vsim_node_axi1>>(memory, name);
-  if (ports == Network::kPorts) return std::make_unique<RankNode<Vsim_node_axi4>>(memory, name);
+                                    std::uint32_t flit_bytes, const std::string& name) {
+  for (const AxiKind& kind : kAxiRanks) {
+    if (kind.flit_bytes == flit_bytes && kind.ports == ports) return kind.make(memory, name);
+  }
   return nullptr;
 }
 
-std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name) {
-  if (links <= 8) return std::make_unique<SwitchNode<Vsim_switch8, 8>>(name);
-  if (links <= kMostSwitchLinks)
-    return std::make_unique<SwitchNode<Vsim_switch16, kMostSwitchLinks>>(name);
-  return nullptr;
+std::unique_ptr<Node> make_switch(std::uint32_t links, std::uint32_t flit_bytes,
+                                  const std::string& name) {
+  const Kind<MakeSwitch>* const kind = kind_of(kSwitches, flit_bytes, links);
+  return kind == nullptr ? nullptr : kind->make(name);
 }
 
 }  // namespace multitree::rtl

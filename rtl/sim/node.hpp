@@ -65,11 +65,12 @@ class Node {
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
                                 const nic::Parameters& parameters, std::uint32_t links,
                                 const std::string& name);
-inline constexpr std::uint32_t kMostRankLinks = 16;
-/// The same with its memory behind so many AXI4 ports, and as many words under way as any has.
-/// \returns null if there is none with so many.
+/// Links that a rank, or a switch, has at most with flits of so many bytes.
+std::uint32_t most_links(std::uint32_t flit_bytes, bool of_rank);
+/// A rank with its memory behind so many AXI4 ports, and as many words under way as any has.
+/// \returns null if there is none with so many and such flits.
 std::unique_ptr<Node> make_axi_rank(std::uint32_t memory, std::uint32_t ports,
-                                    const std::string& name);
+                                    std::uint32_t flit_bytes, const std::string& name);
 /// Places for early worms that a port may have.
 inline constexpr std::uint32_t kMostParkSlots = 255;
 /// Words that may wait for memory in nodes that are verilated: parameters of Parameters.
@@ -82,8 +83,8 @@ inline constexpr std::array<WordsUnderWay, 3> kWordsUnderWay = {{{}, {24, 32}, {
 /// Those of nodes with wider flits.
 inline constexpr WordsUnderWay kWideWords = kWordsUnderWay[2];
 /// A switch for so many links. \returns null if there is none that large.
-std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name);
-inline constexpr std::uint32_t kMostSwitchLinks = 16;
+std::unique_ptr<Node> make_switch(std::uint32_t links, std::uint32_t flit_bytes,
+                                  const std::string& name);
 
 /// Register addresses, docs/nic-spec.md.
 namespace reg {

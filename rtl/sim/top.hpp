@@ -45,7 +45,7 @@ class Top : public Hardware {
     rx_traces_.resize(std::size_t{ranks_} * most_ports_);
     for (std::uint32_t r = 0; r < ranks_; ++r) {
       ports_.push_back(wiring.ports[index(topology.node_of(Rank{r}))]);
-      memories_.push_back(std::make_unique<Memory>(bytes));
+      memories_.push_back(std::make_unique<Memory>(bytes, parameters.flit_bytes));
       if (memories_.back()->handle() != memories_.front()->handle() + r) {
         throw std::logic_error("memories of a network are not numbered one after the other");
       }

@@ -25,6 +25,12 @@ LINKS = {"link.sender": ("mt_retry_tx", FLIT), "link.receiver": ("mt_retry_rx", 
          "crossing.all": ("mt_link_cross", {**CROSSING, "RxDepth": 2048}),
          "crossing.few": ("mt_link_cross", {**CROSSING, "RxDepth": 16}),
          "crossing.queue": ("mt_async_fifo", {"Width": 140, "Depth": 16})}
+# Those with flits of 256 and 512 bits: beside the data head, tail, parity and virtual channel.
+for bits in (256, 512):
+    LINKS.update({f"link.sender.flit{bits}": ("mt_retry_tx", {**FLIT, "Width": bits + 12}),
+                  f"link.receiver.flit{bits}": ("mt_retry_rx", {**FLIT, "Width": bits + 12}),
+                  f"router5.vc4.depth8.flit{bits}": ("mt_router", {"NumLinks": 4, "NumLocal": 1, "NumVc": 4, "Depth": 8,
+                                                                   "CreditW": 10, "flit": bits})})
 # The interface of a switch of 8 links that adds int32 and copies: 256 pieces of one tree.
 ADDING = {"NumPorts": 8, "NumVc": 2, "StepW": 10, "FlowW": 1, "PieceOfFlowW": 8, "PieceW": 8, "CntW": 4,
           "RouteW": 3, "NumRoutes": 8, "TableDepth": 256, "EnLockstep": 0, "EnInt32": 1}
@@ -181,8 +187,14 @@ def memory(budget, _):
 
 
 def wide(budget, _):
-    names = (("one unit of 4 lanes, fp32", "unit.fp32.latency2"),
-             ("of 16 lanes, for flits of 512 bits", "unit.fp32.latency2.flit512"))
+    names = [("reduction unit, fp32: 4 lanes", "unit.fp32.latency2"),
+             ("16 lanes, for 512 bits", "unit.fp32.latency2.flit512"),
+             ("interface, 64 ranks, 4 x 4 fp32 lanes", "ni64.fp32"),
+             ("4 x 16 lanes, 512 bits", "ni64.fp32.flit512")]
+    for label, name in (("interface, 64 ranks, control", "ni64"),
+                        ("router, 4 links, 1 interface port, 4 channels of 8", "router5.vc4.depth8"),
+                        ("sender of a link that loses", "link.sender"), ("receiver", "link.receiver")):
+        names += [(f"{label}: 128 bits", name), ("256 bits", f"{name}.flit256"), ("512 bits", f"{name}.flit512")]
     return figures(budget, names)
 
 

@@ -29,8 +29,8 @@ void Cable::make_room(std::size_t item) {
 }
 
 void Cable::put_flit(const LinkFlit& flit) {
-  make_room(kFlitItem);
-  append_flit(open_.bytes, flit);
+  make_room(flit_item(places_.shape));
+  append_flit(open_.bytes, flit, places_.shape);
   ++there_[flit.vc];
   ++counts_.flits;
 }
@@ -101,12 +101,18 @@ void Cable::receive(const Frame& frame, Clock::time_point now) {
   const auto ahead = static_cast<std::int32_t>(frame.sequence - expected_);
   if (ahead > 0) gap_ = owes_answer_ = true;
   if (frame.items.empty()) return;
+  if (frame.shape != places_.shape) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("frame: expected flits of {} bytes from {}, got some of {}; give all "
+                            "ranks the same flit_bytes",
+                            places_.shape.bytes(), peer_, frame.shape.bytes()));
+  }
   owes_answer_ = true;
   if (ahead != 0) return;  // a frame is missing, or this one has come before
   ++expected_;
   gap_ = false;
   for (auto items = frame.items; !items.empty();) {
-    const auto item = take_item(items);
+    const auto item = take_item(items, places_.shape);
     if (!item) {
       throw Error(ErrorCode::InvalidInput,
                   fmt::format("frame: expected whole flits and credits from {}, got {} bytes "
@@ -138,6 +144,7 @@ void Cable::send_frame(std::uint32_t sequence, std::span<const std::byte> items,
                     .sequence = sequence,
                     .ack = expected_,
                     .gap = gap_,
+                    .shape = places_.shape,
                     .items = items};
   send(encode(frame));
   owes_answer_ = false;

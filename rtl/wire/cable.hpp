@@ -17,10 +17,12 @@
 
 namespace multitree::rtl {
 
-/// What a link has room for at its far end. Both ends of a cable know the same of both ways.
+/// What a link carries, and has room for at its far end. Both ends of a cable know the same of both
+/// ways.
 struct Places {
   std::uint32_t channels = mt_pkg::kNumVc;  ///< virtual channels, numbered from 0
   std::uint32_t flits = mt_pkg::kVcDepth;   ///< of each virtual channel
+  FlitShape shape{};
 };
 
 /// One end. Frames are numbered and kept until the other end has said that they have come; after
@@ -54,7 +56,8 @@ class Cable {
   [[nodiscard]] bool has_input() const { return !flits_.empty() || !credits_.empty(); }
 
   /// A frame from the other end, of this way's reverse.
-  /// \throws Error(InvalidInput) naming the other end, if its items are not what they should
+  /// \throws Error(InvalidInput) naming the other end, if its flits or items are not what they
+  /// should
   ///         be, or it acknowledges what was not sent, sends a flit for which there is no place, or
   ///         returns a credit for a flit that it was not sent. The cable is of no use then.
   void receive(const Frame& frame, Clock::time_point now);

@@ -17,7 +17,8 @@ namespace {
 class HardwareEndpoint final : public Endpoint {
  public:
   HardwareEndpoint(const Part& part, Adders adders)
-      : memory_(part.collective.tables.elements * bytes_of(part.collective.type)),
+      : memory_(part.collective.tables.elements * bytes_of(part.collective.type),
+                part.collective.parameters.flit_bytes),
         coupling_(made(part, adders), part.cables, part.collective.parameters.buffer_flits) {
     for (const RegisterWrite& one : writes_of(part)) coupling_.write(one);
     coupling_.write(arm());

@@ -7,6 +7,7 @@
 
 #include "nic/program/program.hpp"
 #include "rtl/sim/network.hpp"
+#include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::rtl {
@@ -18,13 +19,20 @@ std::optional<nic::SwitchesAsRanks> as_ranks(const WireJob& job, std::uint64_t e
   return nic::switches_as_ranks(job.schedule, job.topology, elements);
 }
 
+/// How many words wait for memory changes cycles alone, which a job does not have: unless it is
+/// said, wider flits have what is verilated.
+nic::Parameters as_verilated(const WireJob& job) {
+  nic::Parameters parameters = job.parameters;
+  const bool is_said =
+      WordsUnderWay{parameters.send_words, parameters.add_words} != WordsUnderWay{};
+  if (parameters.flit_bytes == kUsualFlitBytes || is_said) return parameters;
+  parameters.send_words = kWideWords.send;
+  parameters.add_words = kWideWords.add;
+  return parameters;
+}
+
 nic::Tables tables_of(const Plan& plan) {
-  if (plan.job.parameters.flit_bytes != mt_pkg::kDataW / 8) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("nic job: expected flits of {} bytes, as frames have them, got {}",
-                            mt_pkg::kDataW / 8, plan.job.parameters.flit_bytes));
-  }
-  check_verilated(plan.topology(), plan.job.parameters);
+  check_verilated(plan.topology(), plan.parameters);
   return nic::compile_tables(plan.schedule(), plan.topology(), {.elements = plan.elements});
 }
 
@@ -32,18 +40,19 @@ nic::Tables tables_of(const Plan& plan) {
 
 Plan::Plan(const WireJob& given)
     : job(given),
+      parameters(as_verilated(job)),
       numbers(job.topology),
       elements(nic::padded_elements(job.bytes, bytes_of(job.type), job.schedule.ranks)),
       made(as_ranks(job, elements)),
       tables(tables_of(*this)),
       collective{.tables = tables,
-                 .parameters = job.parameters,
+                 .parameters = parameters,
                  .type = job.type,
                  .step_lengths = {},
                  .watchdog = 0},  // it counts cycles, and others need time
       inputs(make_inputs(schedule().ranks, elements, job.type)),
       expected(inputs) {
-  check_channels(tables, topology(), job.parameters.virtual_channels);
+  check_channels(tables, topology(), parameters.virtual_channels);
   run_schedule(schedule(), job.type, expected);
 }
 

@@ -31,6 +31,7 @@ struct Plan {
   [[nodiscard]] const Schedule& schedule() const { return made ? made->schedule : job.schedule; }
 
   const WireJob& job;
+  nic::Parameters parameters;  ///< the job's, as nodes have them
   NodeNumbers numbers;
   std::uint64_t elements;
   std::optional<nic::SwitchesAsRanks> made;

@@ -21,8 +21,6 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::size_t kWordBytes = mt_pkg::kDataW / 8;
-
 class SoftwareEndpoint final : public Endpoint {
  public:
   explicit SoftwareEndpoint(const Part& part);
@@ -67,7 +65,9 @@ class SoftwareEndpoint final : public Endpoint {
   const nic::Tables& tables_;
   const Rank rank_;
   const HardwareType type_;
-  const std::uint32_t element_, per_flit_;  // bytes; elements
+  const FlitShape shape_;
+  const std::size_t word_;                  // bytes of a flit's payload
+  const std::uint32_t element_, per_flit_;  // bytes; elements of a flit
   const std::uint32_t pieces_per_flow_;
   std::uint32_t worm_flits_;  // payload of the longest worm
   std::vector<std::byte> buffer_;
@@ -83,8 +83,10 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
     : tables_(part.collective.tables),
       rank_(part.rank),
       type_(part.collective.type),
+      shape_(part.collective.parameters.flit_bytes),
+      word_(shape_.bytes()),
       element_(bytes_of(type_)),
-      per_flit_(kWordBytes / element_),
+      per_flit_(shape_.bytes() / element_),
       pieces_per_flow_(pieces_per_flow(tables_)),
       worm_flits_((1U << mt_pkg::kLenW) - 1),
       buffer_(tables_.elements * element_),
@@ -93,8 +95,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
       entries_(part.cables.out.size()) {
   const nic::Parameters& parameters = part.collective.parameters;
   if (parameters.flow_control == nic::FlowControl::Packet) {
-    worm_flits_ =
-        static_cast<std::uint32_t>((parameters.packet_bytes + kWordBytes - 1) / kWordBytes);
+    worm_flits_ = static_cast<std::uint32_t>((parameters.packet_bytes + word_ - 1) / word_);
   }
   for (const auto& [address, value] : writes_of(part)) {
     if (address == reg::kRoute) routes_.push_back(value);
@@ -125,9 +126,9 @@ bool SoftwareEndpoint::work() {
 }
 
 void SoftwareEndpoint::deliver(const Worm& worm) {
-  std::size_t at = is_route(data_of(worm.front())) ? 1 : 0;
+  std::size_t at = is_route(data_of(worm.front(), shape_), shape_) ? 1 : 0;
   if (at >= worm.size()) return fail("a worm without a header");
-  const WormHeader header = decode_header(data_of(worm[at++]));
+  const WormHeader header = decode_header(data_of(worm[at++], shape_), shape_);
   if (worm.size() - at != header.flits) {
     return fail(fmt::format("piece {}: a worm of {} flits that says {}", header.piece,
                             worm.size() - at, header.flits));
@@ -143,7 +144,7 @@ void SoftwareEndpoint::deliver(const Worm& worm) {
     return fail(fmt::format("piece {}: elements behind the end of a message of {} flits",
                             header.piece, piece.longest));
   }
-  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
+  const std::size_t end = (std::size_t{header.offset} + header.flits) * word_;
   Message& message = piece.messages[header.turn];
   message.header = header;
   message.received += header.flits;
@@ -153,10 +154,10 @@ void SoftwareEndpoint::deliver(const Worm& worm) {
         fmt::format("piece {}: message {} has more flits than it says", header.piece, header.turn));
   }
   if (message.payload.size() < end) message.payload.resize(end);
-  std::byte* to = message.payload.data() + std::size_t{header.offset} * kWordBytes;
-  for (; at < worm.size(); ++at, to += kWordBytes) {
-    const FlitData data = data_of(worm[at]);
-    std::memcpy(to, data.data(), kWordBytes);
+  std::byte* to = message.payload.data() + std::size_t{header.offset} * word_;
+  for (; at < worm.size(); ++at, to += word_) {
+    const FlitData data = data_of(worm[at], shape_);
+    std::memcpy(to, data.data(), word_);
   }
   take_in(piece);
 }
@@ -206,11 +207,9 @@ bool SoftwareEndpoint::issue(std::uint32_t port) {
 }
 
 void SoftwareEndpoint::send(const nic::Entry& entry) {
-  const std::uint32_t* const route_words = routes_.data() + std::size_t{entry.route} * 4;
-  FlitData route_data{};
-  std::copy_n(route_words, route_data.size(), route_data.begin());
+  const std::uint32_t* const route = routes_.data() + std::size_t{entry.route} * 4;
   constexpr std::uint32_t kLongBit = mt_pkg::kLongRouteW;
-  const bool is_long = (route_data[kLongBit / 32] >> (kLongBit % 32) & 1) != 0;
+  const bool is_long = (route[kLongBit / 32] >> (kLongBit % 32) & 1) != 0;
   const std::uint32_t flits = flits_of(entry);
   const std::byte* const from = buffer_.data() + entry.start * element_;
   const std::size_t bytes = entry.size * element_;
@@ -228,17 +227,14 @@ void SoftwareEndpoint::send(const nic::Entry& entry) {
                             .offset = offset,
                             .start = static_cast<std::uint32_t>(entry.start)};
     Worm worm;
-    if (is_long) {
-      FlitData data = route_data;  // the bit above the route says that it is one
-      data[kLongBit / 32] ^= 1U << (kLongBit % 32) | 1U << (mt_pkg::kDataW - 1) % 32;
-      worm.push_back(make_flit(data, true, false));
-    }
-    worm.push_back(make_flit(encode(header, is_long ? 0 : route_data[0]), !is_long, payload == 0));
+    if (is_long) worm.push_back(make_flit(route_flit(route, shape_), true, false, shape_));
+    worm.push_back(
+        make_flit(encode(header, is_long ? 0 : route[0], shape_), !is_long, payload == 0, shape_));
     for (std::uint32_t f = 0; f < payload; ++f) {
       FlitData data{};
-      const std::size_t at = std::size_t{offset + f} * kWordBytes;
-      std::memcpy(data.data(), from + at, std::min(kWordBytes, bytes - at));
-      worm.push_back(make_flit(data, false, f + 1 == payload));
+      const std::size_t at = std::size_t{offset + f} * word_;
+      std::memcpy(data.data(), from + at, std::min(word_, bytes - at));
+      worm.push_back(make_flit(data, false, f + 1 == payload, shape_));
     }
     router_.send(std::move(worm));
     offset += payload;

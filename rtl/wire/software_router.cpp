@@ -20,6 +20,7 @@ constexpr std::size_t kLongestWorm = 2 + (std::size_t{1} << mt_pkg::kLenW) - 1;
 SoftwareRouter::SoftwareRouter(Cables& cables, const nic::Parameters& parameters,
                                std::uint32_t interface_ports, Deliver deliver)
     : cables_(cables),
+      shape_(parameters.flit_bytes),
       channels_(parameters.virtual_channels),
       interface_ports_(interface_ports),
       deliver_(std::move(deliver)),
@@ -52,13 +53,13 @@ bool SoftwareRouter::advance(std::uint32_t port, Input& input) {
   const LinkFlit flit = input.arrived.front();
   input.arrived.pop_front();
   cables_.of_in(port).put_credit(flit.vc);
-  if (!is_intact(flit)) {
+  if (!is_intact(flit, shape_)) {
     fail(fmt::format("corrupt flit at port {}", port));
     return false;
   }
   input.worm.push_back(flit);
   if (input.worm.size() > kLongestWorm) fail(fmt::format("a worm without an end at port {}", port));
-  if (is_tail(flit)) input.hop = take_hop(input.worm.front());
+  if (is_tail(flit, shape_)) input.hop = take_hop(input.worm.front(), shape_);
   return true;
 }
 
@@ -107,7 +108,7 @@ void SoftwareRouter::put(const Hop& hop, std::uint8_t channel, const Worm& worm)
 }
 
 void SoftwareRouter::send(Worm worm) {
-  const Hop hop = take_hop(worm.front());
+  const Hop hop = take_hop(worm.front(), shape_);
   if (const auto channel = shortest(hop)) put(hop, *channel, worm);
 }
 

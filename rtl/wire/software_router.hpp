@@ -68,6 +68,7 @@ class SoftwareRouter {
   bool transmit(std::uint32_t port);
 
   Cables& cables_;
+  const FlitShape shape_;
   const std::uint32_t channels_;         // virtual channels of a link
   const std::uint32_t interface_ports_;  // outputs from here on are the interface's
   Deliver deliver_;

@@ -18,7 +18,7 @@ std::unique_ptr<Endpoint> make_endpoint(const Plan& plan, std::uint16_t number, 
   const NodeId node = plan.numbers.node(number);
   const auto& rank = plan.topology().node(node).rank;
   if (!rank) {
-    const SwitchPart part{plan.topology(), job.parameters, node, cables};
+    const SwitchPart part{plan.topology(), plan.parameters, node, cables};
     return is_hardware ? make_hardware_switch(part) : make_software_switch(part);
   }
   const Part part{plan.topology(), plan.collective, *rank, cables};
@@ -34,7 +34,9 @@ Stations::Stations(const Plan& plan, std::vector<std::uint16_t> here, std::uint3
                    std::size_t frame_bytes, const OpenPort& open)
     : plan_(plan), here_(std::move(here)), done_(here_.size()) {
   const WireJob& what = plan.job;
-  const Places places{what.parameters.virtual_channels, what.parameters.buffer_flits};
+  const Places places{.channels = plan.parameters.virtual_channels,
+                      .flits = plan.parameters.buffer_flits,
+                      .shape = FlitShape(plan.parameters.flit_bytes)};
   Neighbourhood around{.job = job, .here = here_, .name = [&plan](std::uint16_t number) {
                          return plan.numbers.name(number);
                        }};

@@ -13,8 +13,9 @@ namespace {
 class HardwareSwitch final : public Endpoint {
  public:
   explicit HardwareSwitch(const SwitchPart& part)
-      : coupling_(make_switch(links_of(part), part.topology.node(part.node).name), part.cables,
-                  part.parameters.buffer_flits) {}
+      : coupling_(make_switch(links_of(part), part.parameters.flit_bytes,
+                              part.topology.node(part.node).name),
+                  part.cables, part.parameters.buffer_flits) {}
 
   bool work() override { return coupling_.run(); }
   /// It looks at no more than routes: who takes a worm in says what is wrong with it.

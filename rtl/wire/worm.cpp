@@ -6,8 +6,10 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::uint32_t kTailBit = mt_pkg::kDataW + mt_pkg::kParityW, kHeadBit = kTailBit + 1;
-constexpr std::uint32_t kRouteBit = mt_pkg::kDataW - 1;
+/// Behind the data, in a word of their own: parity, tail and head.
+constexpr std::uint32_t kTailBit = mt_pkg::kParityW, kHeadBit = kTailBit + 1;
+/// A route as registers have it says by this bit that it is a long one.
+constexpr std::uint32_t kLongBit = mt_pkg::kLongRouteW;
 
 /// Fields of a header, each behind the one before it, from bit 0 up.
 class Fields {
@@ -38,46 +40,56 @@ bool bit_of(const LinkFlit& flit, std::uint32_t bit) {
 }
 
 /// Of bits 0, 8, 16 ... ; of 1, 9, 17 ...; and so on.
-std::uint32_t fold(const FlitData& data) {
-  std::uint32_t all = data[0] ^ data[1] ^ data[2] ^ data[3];
+std::uint32_t fold(const FlitData& data, FlitShape shape) {
+  std::uint32_t all = 0;
+  for (std::uint32_t w = 0; w < shape.data_words(); ++w) all ^= data[w];
   all ^= all >> 16;
   return (all ^ all >> 8) & 0xff;
 }
 
-std::uint32_t parity_of(const FlitData& data, bool is_head, bool is_tail) {
-  return fold(data) ^ (is_tail ? 1U : 0U) ^ (is_head ? 2U : 0U);
+std::uint32_t parity_of(const FlitData& data, bool is_head, bool is_tail, FlitShape shape) {
+  return fold(data, shape) ^ (is_tail ? 1U : 0U) ^ (is_head ? 2U : 0U);
 }
 
 }  // namespace
 
-LinkFlit make_flit(const FlitData& data, bool is_head, bool is_tail) {
+LinkFlit make_flit(const FlitData& data, bool is_head, bool is_tail, FlitShape shape) {
   LinkFlit flit{.valid = true, .vc = 0, .bits = {}};
-  std::ranges::copy(data, flit.bits.begin());
-  flit.bits[data.size()] = parity_of(data, is_head, is_tail) |
-                           (is_tail ? 1U << (kTailBit - mt_pkg::kDataW) : 0U) |
-                           (is_head ? 1U << (kHeadBit - mt_pkg::kDataW) : 0U);
+  std::copy_n(data.begin(), shape.data_words(), flit.bits.begin());
+  flit.bits[shape.data_words()] = parity_of(data, is_head, is_tail, shape) |
+                                  (is_tail ? 1U << kTailBit : 0U) | (is_head ? 1U << kHeadBit : 0U);
   return flit;
 }
 
-FlitData data_of(const LinkFlit& flit) {
+FlitData data_of(const LinkFlit& flit, FlitShape shape) {
   FlitData data{};
-  std::copy_n(flit.bits.begin(), data.size(), data.begin());
+  std::copy_n(flit.bits.begin(), shape.data_words(), data.begin());
   return data;
 }
 
-bool is_tail(const LinkFlit& flit) { return bit_of(flit, kTailBit); }
+bool is_tail(const LinkFlit& flit, FlitShape shape) { return bit_of(flit, shape.tail_bit()); }
 
-bool is_intact(const LinkFlit& flit) {
-  const FlitData data = data_of(flit);
-  return (flit.bits[data.size()] & 0xff) ==
-         parity_of(data, bit_of(flit, kHeadBit), bit_of(flit, kTailBit));
+bool is_intact(const LinkFlit& flit, FlitShape shape) {
+  const FlitData data = data_of(flit, shape);
+  return (flit.bits[shape.data_words()] & 0xff) ==
+         parity_of(data, bit_of(flit, shape.head_bit()), bit_of(flit, shape.tail_bit()), shape);
 }
 
-bool is_route(const FlitData& data) { return (data[kRouteBit / 32] >> (kRouteBit % 32) & 1) != 0; }
+bool is_route(const FlitData& data, FlitShape shape) {
+  return (data[shape.route_bit() / 32] >> (shape.route_bit() % 32) & 1) != 0;
+}
 
-Hop take_hop(LinkFlit& head) {
-  const FlitData before = data_of(head);
-  const std::uint32_t width = is_route(before) ? mt_pkg::kLongRouteW : mt_pkg::kShortRouteW;
+FlitData route_flit(const std::uint32_t* words, FlitShape shape) {
+  FlitData data{};
+  std::copy_n(words, kLongBit / 32 + 1, data.begin());
+  data[kLongBit / 32] &= ~(1U << (kLongBit % 32));
+  data[shape.route_bit() / 32] |= 1U << (shape.route_bit() % 32);
+  return data;
+}
+
+Hop take_hop(LinkFlit& head, FlitShape shape) {
+  const FlitData before = data_of(head, shape);
+  const std::uint32_t width = is_route(before, shape) ? mt_pkg::kLongRouteW : mt_pkg::kShortRouteW;
   FlitData after = before;
   Fields from(after);
   const std::uint32_t hop = from.get(mt_pkg::kHopW);
@@ -86,19 +98,19 @@ Hop take_hop(LinkFlit& head) {
   for (std::uint32_t h = 1; h < width / mt_pkg::kHopW; ++h) {
     to.put(mt_pkg::kHopW, from.get(mt_pkg::kHopW));
   }
-  for (std::uint32_t w = 0; w < after.size(); ++w) {
+  for (std::uint32_t w = 0; w < shape.data_words(); ++w) {
     const std::uint32_t bits = width > 32 * w ? std::min(width - 32 * w, 32U) : 0;
     const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
     after[w] = (after[w] & ~mask) | route[w];
   }
   FlitData changes{};
   for (std::size_t w = 0; w < after.size(); ++w) changes[w] = before[w] ^ after[w];
-  std::ranges::copy(after, head.bits.begin());
-  head.bits[after.size()] ^= fold(changes);
+  std::copy_n(after.begin(), shape.data_words(), head.bits.begin());
+  head.bits[shape.data_words()] ^= fold(changes, shape);
   return {.port = hop & ((1U << mt_pkg::kHopPortW) - 1), .channels = hop >> mt_pkg::kHopPortW};
 }
 
-FlitData encode(const WormHeader& header, std::uint32_t route) {
+FlitData encode(const WormHeader& header, std::uint32_t route, FlitShape shape) {
   FlitData data{};
   Fields fields(data);
   fields.put(mt_pkg::kShortRouteW, route & ((1U << mt_pkg::kShortRouteW) - 1));
@@ -109,13 +121,13 @@ FlitData encode(const WormHeader& header, std::uint32_t route) {
   fields.put(mt_pkg::kCountW, header.after);
   fields.put(mt_pkg::kCountW, header.turn);
   fields.put(mt_pkg::kSrcW, header.src);
-  fields.put(mt_pkg::kLanesW, header.lanes);
+  fields.put(shape.lanes_bits(), header.lanes);
   fields.put(1, header.last ? 1 : 0);
   fields.put(1, header.gather ? 1 : 0);
   return data;
 }
 
-WormHeader decode_header(const FlitData& data) {
+WormHeader decode_header(const FlitData& data, FlitShape shape) {
   FlitData copy = data;
   Fields fields(copy);
   fields.get(mt_pkg::kShortRouteW);
@@ -127,7 +139,7 @@ WormHeader decode_header(const FlitData& data) {
   header.after = fields.get(mt_pkg::kCountW);
   header.turn = fields.get(mt_pkg::kCountW);
   header.src = fields.get(mt_pkg::kSrcW);
-  header.lanes = fields.get(mt_pkg::kLanesW);
+  header.lanes = fields.get(shape.lanes_bits());
   header.last = fields.get(1) != 0;
   header.gather = fields.get(1) != 0;
   return header;

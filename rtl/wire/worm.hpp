@@ -11,17 +11,17 @@
 
 namespace multitree::rtl {
 
-/// Payload of a flit, or a header, from the lowest word up.
-using FlitData = std::array<std::uint32_t, mt_pkg::kDataW / 32>;
+/// Payload of a flit, or a header, from the lowest word up; 0 behind what the flit has.
+using FlitData = std::array<std::uint32_t, kMostDataW / 32>;
 /// The flits of a packet: a header, before it perhaps the route of a long way; payload.
 using Worm = std::vector<LinkFlit>;
 
 /// With the parity that belongs to it; of virtual channel 0.
-LinkFlit make_flit(const FlitData& data, bool is_head, bool is_tail);
-FlitData data_of(const LinkFlit& flit);
-bool is_tail(const LinkFlit& flit);
+LinkFlit make_flit(const FlitData& data, bool is_head, bool is_tail, FlitShape shape = {});
+FlitData data_of(const LinkFlit& flit, FlitShape shape = {});
+bool is_tail(const LinkFlit& flit, FlitShape shape = {});
 /// Whether the parity is right.
-bool is_intact(const LinkFlit& flit);
+bool is_intact(const LinkFlit& flit, FlitShape shape = {});
 
 /// A hop of a route: an output of a router, and the virtual channels, by bits, that may be used
 /// behind it.
@@ -30,9 +30,11 @@ struct Hop {
 };
 /// Takes the first hop off the route in the head of a worm, as a router does: parity that was wrong
 /// stays wrong.
-Hop take_hop(LinkFlit& head);
+Hop take_hop(LinkFlit& head, FlitShape shape = {});
 /// Whether the flit is no header but the route of a long way, and a header follows.
-bool is_route(const FlitData& data);
+bool is_route(const FlitData& data, FlitShape shape = {});
+/// The flit of that route: its lowest words as registers have them.
+FlitData route_flit(const std::uint32_t* words, FlitShape shape = {});
 
 /// header_t of mt_pkg.sv without the route.
 struct WormHeader {
@@ -50,7 +52,7 @@ struct WormHeader {
 };
 
 /// The header's flit; `route` (its lowest bits) goes into it.
-FlitData encode(const WormHeader& header, std::uint32_t route);
-WormHeader decode_header(const FlitData& data);
+FlitData encode(const WormHeader& header, std::uint32_t route, FlitShape shape = {});
+WormHeader decode_header(const FlitData& data, FlitShape shape = {});
 
 }  // namespace multitree::rtl

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -73,6 +74,39 @@ TEST(Compose, PipelineOfAStarTreeKeepsTheRootBusy) {
   EXPECT_EQ(schedule.num_steps(), 3U * 7U);
 }
 
+TEST(Compose, PiecesOfAChunkFollowEachOther) {
+  const Topology topology = make_topology("torus:3x4");
+  for (const std::string spec : {"multitree", "ring", "halving-doubling", "allreduce-optimal"}) {
+    for (const Collective collective : all_collectives()) {
+      SCOPED_TRACE(spec + " " + std::string(to_string(collective)));
+      const Schedule whole = make_schedule(spec, topology, collective, Rank{5});
+      const Schedule cut = make_schedule(spec + "?cut=3", topology, collective, Rank{5});
+      EXPECT_EQ(cut.algorithm, spec + "?cut=3");
+      ASSERT_EQ(cut.chunks.size(), 3 * whole.chunks.size());
+      EXPECT_EQ(cut.num_steps(), 3 * whole.num_steps());
+      ASSERT_EQ(cut.transfers.size(), 3 * whole.transfers.size());
+      for (const Transfer& t : cut.transfers) {
+        EXPECT_EQ(cut.chunks[t.chunk], whole.chunks[t.chunk / 3]);
+        EXPECT_EQ(t.step % 3, t.chunk % 3);
+        const bool is_there = std::ranges::any_of(whole.transfers, [&](const Transfer& w) {
+          return w.step == t.step / 3 && w.chunk == t.chunk / 3 && w.src == t.src &&
+                 w.dst == t.dst && w.op == t.op && std::ranges::equal(whole.route(w), cut.route(t));
+        });
+        EXPECT_TRUE(is_there);
+      }
+    }
+  }
+}
+
+/// One that chooses among others says what it has chosen and that it was cut.
+TEST(Compose, PiecesAreNamed) {
+  const Topology topology = make_topology("ring:3");
+  const Schedule whole = make_schedule("auto", topology),
+                 cut = make_schedule("auto?cut=2", topology);
+  const std::string name = whole.algorithm;
+  EXPECT_EQ(cut.algorithm, name + (name.find('?') == std::string::npos ? "?cut=2" : "&cut=2"));
+}
+
 std::string message_of(std::string_view spec, const Topology& topology, ErrorCode code,
                        Collective collective = Collective::AllReduce, Rank root = Rank{0}) {
   try {
@@ -105,6 +139,7 @@ TEST(Registry, SaysWhatIsWrong) {
   EXPECT_THAT(
       message_of("ring", topology, ErrorCode::InvalidArgument, Collective::Broadcast, Rank{9}),
       HasSubstr("below 9, got 9"));
+  EXPECT_THAT(message_of("ring?cut=0", topology, ErrorCode::InvalidArgument), HasSubstr("cut"));
   EXPECT_THAT(message_of("hdrm", topology, ErrorCode::Unsupported), HasSubstr("bigraph"));
   EXPECT_THAT(message_of("hdrm", make_topology("bigraph:3x8"), ErrorCode::Unsupported),
               HasSubstr("power of two"));

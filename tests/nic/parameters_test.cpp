@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <utility>
+
+#include "nic/hardware.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -217,6 +220,39 @@ TEST(SimulationParameters, LinksInCycles) {
   for (const char* spec : {"mesh:2?bw=100KB/s", "mesh:2?lat=1s"}) {
     const Topology far = make_topology(spec);
     EXPECT_THROW(nic::cycles_of(far.link(LinkId{0}), 1'000'000'000, {}), Error) << spec;
+  }
+}
+
+/// What is given wins over what a machine is by itself, unless it has it in one way only.
+TEST(HardwareParameters, TakeWhatIsGiven) {
+  const Parameters by_itself = nic::defaults_of(nic::Machine::Hardware);
+  EXPECT_EQ(by_itself, nic::as_hardware({}));
+  EXPECT_EQ(nic::defaults_of(nic::Machine::Ideal), Parameters{});
+  nic::expect_hardware(by_itself);
+  nic::expect_verilated(by_itself);
+  const Parameters given =
+      read_parameters(R"({"park_slots": 5, "reduction_cycles": 3})", "file", by_itself);
+  EXPECT_EQ(given.park_slots, 5U);
+  EXPECT_EQ(given.reduction_cycles, 3U);
+  EXPECT_EQ(given.reduction, nic::Reduction::Pipelined);
+  EXPECT_TRUE(given.shared_inputs);
+  nic::expect_hardware(given);
+  const auto refusal = [](const auto& expect, const Parameters& parameters) -> std::string {
+    try {
+      expect(parameters);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(refusal(nic::expect_verilated, given), HasSubstr("got 3 and 5"));
+  for (const auto& [text, words] :
+       {std::pair{R"({"reduction": "store"})", "expected reduction pipelined"},
+        {R"({"ejection_channels": 2})", "expected ejection_channels 1"},
+        {R"({"shared_inputs": false})", "expected shared_inputs true"}}) {
+    EXPECT_THAT(refusal(nic::expect_hardware, read_parameters(text, "file", by_itself)),
+                HasSubstr(words));
   }
 }
 

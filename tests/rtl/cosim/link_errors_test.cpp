@@ -35,7 +35,9 @@ std::uint32_t link_number_from(const char* name, std::uint32_t otherwise) {
 
 /// The routers at both ends: one sends random flits as it has credits, one gives places back.
 struct RandomRouters {
-  explicit RandomRouters(std::uint32_t seed) : random(seed) { room.fill(kPlaces); }
+  RandomRouters(std::uint32_t seed, FlitShape of_flits) : random(seed), shape(of_flits) {
+    room.fill(kPlaces);
+  }
 
   /// What came out of the link: the flit that was sent first of those that have not come.
   void take(const LinkFlit& arrives, std::uint8_t returns) {
@@ -54,10 +56,10 @@ struct RandomRouters {
     if (sent.valid) {
       sent.vc = vc;
       --room[vc];
-      for (std::size_t w = 0; w < mt_pkg::kLaneW / 32; ++w) {
+      for (std::size_t w = 0; w <= shape.data_words(); ++w) {
         sent.bits[w] = static_cast<std::uint32_t>(random());
       }
-      sent.bits[4] &= (1U << (mt_pkg::kFlitBits - 128)) - 1;
+      sent.bits[shape.data_words()] &= (1U << (shape.bits() - shape.data_bits())) - 1;
       order.push_back(sent);
       ++count;
     }
@@ -73,6 +75,7 @@ struct RandomRouters {
 
   static constexpr std::uint32_t kPlaces = 60;
   std::mt19937 random;
+  FlitShape shape;
   std::array<std::uint32_t, 4> room{}, due{};
   std::deque<LinkFlit> order;
   LinkFlit sent;
@@ -82,11 +85,14 @@ struct RandomRouters {
 
 /// Random flits over a link in hardware and in the model: ready, flits, their bits and credits are
 /// the same in every cycle, until nothing is left.
-void compare_link(std::uint32_t latency, const nic::LinkErrors& errors, std::uint32_t seed) {
-  SCOPED_TRACE(fmt::format("latency {}, rate {}, seed {}", latency, errors.rate, seed));
-  RetryWire wire(7, latency, errors);
+void compare_link(std::uint32_t latency, const nic::LinkErrors& errors, std::uint32_t seed,
+                  FlitShape shape) {
+  SCOPED_TRACE(fmt::format("latency {}, rate {}, seed {}, flits of {} bytes", latency, errors.rate,
+                           seed, shape.bytes()));
+  const auto made = make_retry_wire(7, latency, errors, shape.bytes());
+  RetryWire& wire = *made;
   nic::RetryLink model({.number = 7, .latency = latency, .channels = 4}, errors);
-  RandomRouters routers(seed);
+  RandomRouters routers(seed, shape);
   std::uint32_t still = 0;
   constexpr std::uint64_t kSends = 2000, kMost = 2'000'000;
   // The hardware's last answer is in its register for a cycle before it is on the wires.
@@ -117,12 +123,14 @@ void compare_link(std::uint32_t latency, const nic::LinkErrors& errors, std::uin
 }
 
 TEST(RetryWire, IsTheModelInEveryCycle) {
-  for (const std::uint32_t latency : {2U, 3U, 8U, 150U, 254U}) {
-    std::uint32_t seed = 1;
-    for (const double rate : {0.0, 0.0005, 0.02, 0.2, 0.5, 0.75}) {
-      compare_link(latency, {rate, seed}, seed);
-      ++seed;
-      if (testing::Test::HasFailure()) return;
+  for (const std::uint32_t bytes : kFlitBytes) {
+    for (const std::uint32_t latency : {2U, 3U, 8U, 150U, 254U}) {
+      std::uint32_t seed = 1;
+      for (const double rate : {0.0, 0.0005, 0.02, 0.2, 0.5, 0.75}) {
+        compare_link(latency, {rate, seed}, seed, FlitShape(bytes));
+        ++seed;
+        if (testing::Test::HasFailure()) return;
+      }
     }
   }
 }

@@ -17,8 +17,9 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::array kWideNetworks = {"ring:2",    "ring:3", "mesh:3",      "mesh:2x2",
-                                      "torus:2x2", "full:4", "hypercube:3", "torus:3x3"};
+constexpr std::array kWideNetworks = {"ring:2",    "ring:3", "mesh:3",     "mesh:2x2",
+                                      "torus:2x2", "full:4", "full:6",     "hypercube:3",
+                                      "torus:3x3", "star:5", "fattree:2x2"};
 constexpr std::array kWideAlgorithms = {"multitree", "ring", "symmetric", "recursive-doubling"};
 /// Of all elements: none of a message, one, and what leaves 1 to 31 over in its last flit.
 constexpr std::array kWideSizes = {4U, 60U, 200U, 1000U, 1028U, 4104U, 9004U, 16384U};
@@ -38,6 +39,11 @@ nic::Parameters wide(std::uint32_t flit_bytes) {
 std::string network_of(const std::string& name, std::uint32_t flit_bytes) {
   return fmt::format("{}?bw={}GB/s&lat=9ns", name, flit_bytes);
 }
+
+/// Networks whose switches add and copy: with few links, with a number that is no power of two, and
+/// two levels of them.
+constexpr std::array kWideAdding = {"star:4?switches=add,copy", "star:7?switches=add,copy",
+                                    "fattree:2x3?switches=add,copy"};
 
 class WideFlits : public testing::TestWithParam<std::uint32_t> {};
 
@@ -86,6 +92,60 @@ TEST_P(WideFlits, LinksAreBusyBehindSlowMemory) {
   EXPECT_GT(0.75 * 16'384 / static_cast<double>(result.hardware.cycles), 0.93);
 }
 
+/// Links that lose and corrupt part of all they carry: what comes of it is the same.
+TEST_P(WideFlits, LinksThatLose) {
+  std::mt19937 random(GetParam() + 1);
+  std::uint64_t bad = 0;
+  for (const char* const name : {"ring:2", "ring:3", "mesh:2x3", "star:5", "fattree:2x2"}) {
+    for (const double rate : {0.003, 0.1, 0.4}) {
+      SCOPED_TRACE(fmt::format("{} {}", name, rate));
+      const Topology topology = make_topology(network_of(name, GetParam()));
+      nic::Parameters p = wide(GetParam());
+      p.flow_control = random() % 2 == 0 ? nic::FlowControl::Message : nic::FlowControl::Packet;
+      p.memory_cycles = one_of(std::array{1U, 40U}, random);
+      const CosimResult result =
+          cosimulate(make_schedule("multitree", topology), topology, 9004, p,
+                     {.type = one_of(kWideTypes, random),
+                      .link_errors = nic::LinkErrors{.rate = rate, .seed = random()}});
+      EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+      EXPECT_EQ(result.hardware.cycles, result.model_cycles);
+      ASSERT_TRUE(result.link_counts);
+      bad += result.link_counts->bad;
+    }
+  }
+  EXPECT_GT(bad, 100U);
+}
+
+/// Between switches that add and copy, also by links that lose.
+TEST_P(WideFlits, SwitchesThatAddAndCopy) {
+  for (const char* const name : kWideAdding) {
+    for (const HardwareType type : kWideTypes) {
+      for (const double rate : {0.0, 0.02}) {
+        SCOPED_TRACE(fmt::format("{} type {} rate {}", name, static_cast<int>(type), rate));
+        const Topology topology =
+            make_topology(fmt::format("{}&bw={}GB/s&lat=9ns", name, GetParam()));
+        CosimOptions options{.type = type};
+        if (rate > 0) options.link_errors = nic::LinkErrors{.rate = rate};
+        const CosimResult result = cosimulate(make_schedule("in-network?segments=5", topology),
+                                              topology, 9004, wide(GetParam()), options);
+        EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+        EXPECT_EQ(result.hardware.cycles, result.model_cycles);
+      }
+    }
+  }
+}
+
+/// Contributions that are too late for a deadline: headers count what they hold.
+TEST_P(WideFlits, LateContributions) {
+  const Topology topology = make_topology(network_of("torus:2x2", GetParam()));
+  const nic::Losses losses{.deadline = 400, .budget = 1, .ready = {0, 0, 5000, 0}};
+  const CosimResult result = cosimulate(make_schedule("multitree", topology), topology, 4104,
+                                        wide(GetParam()), {.losses = losses});
+  EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+  ASSERT_TRUE(result.losses);
+  EXPECT_EQ(result.losses->absent, std::vector<std::uint32_t>{2});
+}
+
 /// What such hardware does not have is refused in words.
 TEST_P(WideFlits, OneKindOfHardware) {
   const auto message = [&](const std::string& network, const nic::Parameters& p,
@@ -102,17 +162,15 @@ TEST_P(WideFlits, OneKindOfHardware) {
   const nic::Parameters p = wide(GetParam());
   const std::string with = fmt::format("with flit_bytes {}", GetParam());
   nic::Parameters other = p;
-  other.send_words = other.add_words = 24;
-  for (const std::string& refused :
-       {message("star:3", p, {}), message("ring:3", {.flit_bytes = GetParam()}, {}),
-        message("ring:3", p, {.link_errors = nic::LinkErrors{}})}) {
+  other.ports_per_unit = 2;
+  for (const std::string& refused : {message("star:9", p, {}), message("full:10", p, {}),
+                                     message("ring:3", {.flit_bytes = GetParam()}, {})}) {
     EXPECT_NE(refused.find(with), std::string::npos) << refused;
   }
+  EXPECT_NE(message("ring:3", other, {}).find("expected a unit for each port"), std::string::npos);
   other = p;
   other.flit_bytes = 48;
   EXPECT_NE(message("ring:3", other, {}).find("expected flit_bytes 16 or 32 or 64, got 48"),
-            std::string::npos);
-  EXPECT_NE(message("ring:3", p, {.losses = nic::Losses{}}).find("with late contributions"),
             std::string::npos);
 }
 

@@ -17,7 +17,9 @@
 #include "../prim/bench.hpp"
 #include "Vaxi_full.h"
 #include "Vaxi_small.h"
+#include "Vaxi_small_256.h"
 #include "Vaxi_wide.h"
+#include "Vaxi_wide_512.h"
 #include "generated/mt_pkg.hpp"
 #include "rtl/sim/memory.hpp"
 
@@ -25,9 +27,8 @@ namespace multitree::rtl {
 namespace {
 
 using Word = AxiWord;
-constexpr std::size_t kBytes = 4096, kWordBytes = 16;
+constexpr std::size_t kWords = 256;  // of a memory
 constexpr std::uint32_t kAddrW = mt_pkg::kAddrW, kStageW = mt_pkg::kCountW + kAddrW;
-constexpr std::uint32_t kWhole = 0xffff;
 
 template <std::unsigned_integral Signal>
 void put_part(Signal& signal, std::size_t lsb, std::uint32_t width, std::uint64_t value) {
@@ -57,7 +58,7 @@ struct Stream {
   bool offers = false;
   Place place = {};
   Word data{};
-  std::uint32_t keep = kWhole;
+  std::uint64_t keep = 0;                       ///< bytes, as bits
   std::uint32_t run = 0;                        ///< words that are left of those in a row
   std::deque<std::pair<Place, Word>> due = {};  ///< reads: what is to come
   std::uint64_t moved = 0;
@@ -71,14 +72,18 @@ struct Pace {
   bool only_reads = false;
 };
 
-template <typename Model, std::uint32_t Ports>
+/// \tparam Bytes of a word
+template <typename Model, std::uint32_t Ports, std::uint32_t Bytes = 16>
 class Driver {
+  static constexpr std::uint32_t kParts = Bytes / 4, kBits = 8 * Bytes;
+  static constexpr std::uint64_t kWhole = ~std::uint64_t{0} >> (64 - Bytes);
+
  public:
   Driver(const AxiTiming& timing, std::uint64_t seed)
-      : memory_(kBytes), random_(seed), bench_(static_cast<int>(seed)) {
+      : memory_(kWords * Bytes, Bytes), random_(seed), bench_(static_cast<int>(seed)) {
     memory_.set_timing(timing);
     for (std::uint32_t& first : first_) {
-      first = random_() % 2 == 0 ? 0 : 2 * static_cast<std::uint32_t>(random_() % 8);
+      first = random_() % 2 == 0 ? 0 : 2 * static_cast<std::uint32_t>(random_() % (Bytes / 2));
     }
     for (std::uint32_t p = 0; p < Ports; ++p) {
       for (std::uint32_t k = 0; k < 5; ++k) {
@@ -108,7 +113,9 @@ class Driver {
   void expect_all_written() {
     for (const auto& [place, word] : words_) {
       Word got{};
-      memory_.read(place.first, byte_of(place), got.data());
+      for (std::uint32_t b = 0; b < Bytes; b += Memory::kPartBytes) {
+        memory_.read(place.first, byte_of(place) + b, &got[b / 4]);
+      }
       EXPECT_EQ(got, word) << "space " << place.first << ", word " << place.second;
     }
   }
@@ -128,13 +135,13 @@ class Driver {
 
  private:
   [[nodiscard]] std::uint32_t byte_of(const Place& place) const {
-    return static_cast<std::uint32_t>(place.second * kWordBytes) + first_[place.first];
+    return static_cast<std::uint32_t>(place.second * Bytes) + first_[place.first];
   }
   /// Whether a stream may ask for that word: nobody writes what is being read, or has not been read
   /// since it was written, or reads or writes what is offered to be written. That is what
   /// interfaces keep to.
   [[nodiscard]] bool may(const Stream& s, const Place& place) {
-    if ((place.second + 1) * kWordBytes >= kBytes || writers_[place] != 0) return false;
+    if (place.second + 1 >= kWords || writers_[place] != 0) return false;
     return s.reads() || (readers_[place] == 0 && !unread_[place]);
   }
   void offer(Stream& s, const Pace& pace) {
@@ -155,7 +162,9 @@ class Driver {
     }
     s.offers = true;
     ++(s.reads() ? readers_ : writers_)[next];
-    for (std::uint32_t& part : s.data) part = static_cast<std::uint32_t>(random_());
+    for (std::uint32_t part = 0; part < kParts; ++part) {
+      s.data[part] = static_cast<std::uint32_t>(random_());
+    }
     s.keep = random_() % 4 == 0 ? random_() & kWhole : kWhole;
   }
   void accept(Stream& s) {
@@ -170,7 +179,7 @@ class Driver {
     Word& word = words_[s.place];
     auto* const to = reinterpret_cast<unsigned char*>(word.data());
     const auto* const from = reinterpret_cast<const unsigned char*>(s.data.data());
-    for (std::size_t b = 0; b < kWordBytes; ++b) {
+    for (std::size_t b = 0; b < Bytes; ++b) {
       if ((s.keep >> b & 1) != 0) to[b] = from[b];
     }
   }
@@ -181,8 +190,8 @@ class Driver {
     s.due.pop_front();
     --readers_[place];
     unread_[place] = false;
-    for (std::uint32_t part = 0; part < 4; ++part) {
-      ASSERT_EQ(data[s.port * 4 + part], word[part])
+    for (std::uint32_t part = 0; part < kParts; ++part) {
+      ASSERT_EQ(data[s.port * kParts + part], word[part])
           << "space " << place.first << ", word " << place.second;
     }
   }
@@ -209,21 +218,21 @@ class Driver {
         case Stream::Kind::Result:
           put_part(bench_->res_tvalid_i, p, 1, s.offers);
           put_part(bench_->res_taddr_i, p * kAddrW, kAddrW, byte);
-          put_part(bench_->res_tkeep_i, p * 16, 16, s.keep);
-          put_word(bench_->res_tdata_i, p * 128, s.data);
+          put_part(bench_->res_tkeep_i, p * Bytes, Bytes, s.keep);
+          put_word(bench_->res_tdata_i, p * kBits, s.data);
           break;
         case Stream::Kind::PutBeside:
           put_part(bench_->stage_wr_tvalid_i, p, 1, s.offers);
-          put_part(bench_->stage_wr_tkeep_i, p * 16, 16, s.keep);
-          put_word(bench_->stage_wr_tdata_i, p * (kStageW + 128), s.data);
-          put_part(bench_->stage_wr_tdata_i, p * (kStageW + 128) + 128, kStageW, stage);
+          put_part(bench_->stage_wr_tkeep_i, p * Bytes, Bytes, s.keep);
+          put_word(bench_->stage_wr_tdata_i, p * (kStageW + kBits), s.data);
+          put_part(bench_->stage_wr_tdata_i, p * (kStageW + kBits) + kBits, kStageW, stage);
           break;
       }
     }
   }
   template <typename Signal>
   static void put_word(Signal& signal, std::size_t lsb, const Word& word) {
-    for (std::size_t part = 0; part < 4; ++part) {
+    for (std::size_t part = 0; part < kParts; ++part) {
       put_part(signal, lsb + 32 * part, 32, word[part]);
     }
   }
@@ -281,7 +290,8 @@ constexpr std::uint64_t kClearing = 4200;  // cycles after reset, at most
 
 template <typename Driver>
 class Axi4Memory : public testing::Test {};
-using Drivers = testing::Types<Driver<Vaxi_small, 2>, Driver<Vaxi_wide, 2>, Driver<Vaxi_full, 1>>;
+using Drivers = testing::Types<Driver<Vaxi_small, 2>, Driver<Vaxi_wide, 2>, Driver<Vaxi_full, 1>,
+                               Driver<Vaxi_small_256, 2, 32>, Driver<Vaxi_wide_512, 2, 64>>;
 TYPED_TEST_SUITE(Axi4Memory, Drivers);
 
 // Latency, jitter, stalls, words of different ids in any order, AW and W that wait for each other.

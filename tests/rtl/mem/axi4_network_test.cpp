@@ -43,7 +43,8 @@ struct Case {
   const char* topology;
   const char* algorithm;
   bool packets;
-  std::uint32_t ports;  ///< of AXI4
+  std::uint32_t ports;            ///< of AXI4
+  std::uint32_t flit_bytes = 16;  ///< and of a word
 };
 
 class NetworksBehindAxi4 : public testing::TestWithParam<Case> {};
@@ -58,6 +59,8 @@ TEST_P(NetworksBehindAxi4, SumsAreRightAtAnyLatency) {
       SCOPED_TRACE(fmt::format("latency {}, stalls {}, seed {}", latency, stalls, seed));
       const HardwareType type = seed % 2 == 0 ? HardwareType::Fp32 : HardwareType::Bf16;
       Scenario scenario = scenario_of(c.topology, c.algorithm, type, 1000 + 52 * seed);
+      scenario.parameters.flit_bytes = c.flit_bytes;
+      if (c.flit_bytes > 16) scenario.parameters.send_words = scenario.parameters.add_words = 512;
       if (c.packets) scenario.parameters.flow_control = nic::FlowControl::Packet;
       scenario.parameters.packet_bytes = 64;
       const Plan plan(scenario);
@@ -75,21 +78,25 @@ TEST_P(NetworksBehindAxi4, SumsAreRightAtAnyLatency) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rtl, NetworksBehindAxi4,
-                         testing::Values(Case{"torus:2x2?lat=10ns", "multitree", false, 1},
-                                         Case{"torus:2x2?lat=10ns", "multitree", true, 4},
-                                         Case{"mesh:2x3?lat=5ns", "multitree", false, 4},
-                                         Case{"ring:3?lat=2ns", "ring", true, 1},
-                                         Case{"hypercube:3?lat=10ns", "recursive-doubling", false,
-                                              1},
-                                         Case{"star:4?lat=10ns", "multitree", true, 4}),
-                         [](const auto& test) {
-                           std::string name = fmt::format("{}_{}_{}", test.param.topology,
-                                                          test.param.algorithm, test.param.ports);
-                           std::ranges::replace_if(
-                               name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Rtl, NetworksBehindAxi4,
+    testing::Values(Case{"torus:2x2?lat=10ns", "multitree", false, 1},
+                    Case{"torus:2x2?lat=10ns", "multitree", true, 4},
+                    Case{"mesh:2x3?lat=5ns", "multitree", false, 4},
+                    Case{"ring:3?lat=2ns", "ring", true, 1},
+                    Case{"hypercube:3?lat=10ns", "recursive-doubling", false, 1},
+                    Case{"star:4?lat=10ns", "multitree", true, 4},
+                    Case{"torus:2x2?lat=10ns&bw=32GB/s", "multitree", true, 4, 32},
+                    Case{"mesh:1x3?lat=5ns&bw=32GB/s", "ring", false, 4, 32},
+                    Case{"torus:2x2?lat=10ns&bw=64GB/s", "multitree", false, 4, 64},
+                    Case{"mesh:2x3?lat=5ns&bw=64GB/s", "multitree", true, 4, 64}),
+    [](const auto& test) {
+      std::string name =
+          fmt::format("{}_{}_{}", test.param.topology, test.param.algorithm, test.param.ports);
+      std::ranges::replace_if(
+          name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+      return name;
+    });
 
 /// An all-reduce whose memory takes 200 cycles, behind so many ports of AXI4; 0: behind none, and
 /// it accepts so many words in a cycle.

@@ -2,10 +2,15 @@
 // A network as one module does in every cycle what the network of single nodes does.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "Vretry_fattree_2x2.h"
 #include "Vtop_fattree_2x2.h"
 #include "Vtop_mesh_1x3.h"
 #include "Vtop_torus_2x2.h"
+#include "Vwide_mesh_1x3_bw_32GB_s.h"
+#include "Vwide_star_3_bw_64GB_s_lat_9ns.h"
+#include "Vwide_torus_2x2_bw_64GB_s.h"
 #include "algorithms/registry.hpp"
 #include "nic/nic/endpoints.hpp"
 #include "nic/program/program.hpp"
@@ -23,6 +28,7 @@ struct Case {
   std::string topology, algorithm = "multitree";
   nic::Issue issue = nic::Issue::Dependency;
   nic::FlowControl flow_control = nic::FlowControl::Message;
+  std::uint32_t flit_bytes = 16;
 };
 
 /// A run and what was to be seen of it.
@@ -33,15 +39,23 @@ struct Run {
   std::string wrong;
 };
 
+nic::Parameters parameters_of(const Case& c) {
+  nic::Parameters p;
+  p.issue = c.issue;
+  p.flow_control = c.flow_control;
+  p.flit_bytes = c.flit_bytes;
+  const WordsUnderWay words = c.flit_bytes > kUsualFlitBytes ? kWideWords : WordsUnderWay{};
+  p.send_words = words.send;
+  p.add_words = words.add;
+  return p;
+}
+
 /// What a collective needs, computed once for both networks.
 struct Prepared {
   explicit Prepared(const Case& c)
       : topology(make_topology(c.topology)),
         schedule(make_schedule(c.algorithm, topology, multitree::Collective::AllReduce)) {
-    nic::Parameters given;
-    given.issue = c.issue;
-    given.flow_control = c.flow_control;
-    parameters = hardware_parameters(given, schedule, HardwareType::Fp32);
+    parameters = hardware_parameters(parameters_of(c), schedule, HardwareType::Fp32);
     elements = nic::padded_elements(kBytes, parameters.element_bytes, schedule.ranks);
     tables = nic::compile_tables(schedule, topology, {.elements = elements});
     program = nic::compile_program(schedule, topology, elements);
@@ -118,6 +132,17 @@ TEST(Tops, InLockstepAndInPackets) {
 /// Links with Retry, which take longer than others.
 TEST(Tops, WithLinksThatMayLose) {
   compare<Vretry_fattree_2x2>({"fattree:2x2"}, nic::LinkErrors{});
+}
+
+TEST(Tops, WithWiderFlits) {
+  for (const auto& [issue, flow] : {std::pair{nic::Issue::Dependency, nic::FlowControl::Message},
+                                    {nic::Issue::Lockstep, nic::FlowControl::Message},
+                                    {nic::Issue::Dependency, nic::FlowControl::Packet}}) {
+    compare<Vwide_mesh_1x3_bw_32GB_s>({"mesh:1x3?bw=32GB/s", "multitree", issue, flow, 32});
+    compare<Vwide_torus_2x2_bw_64GB_s>({"torus:2x2?bw=64GB/s", "multitree", issue, flow, 64});
+  }
+  const Case lossy{.topology = "star:3?bw=64GB/s&lat=9ns", .flit_bytes = 64};
+  compare<Vwide_star_3_bw_64GB_s_lat_9ns>(lossy, nic::LinkErrors{});
 }
 
 /// A network that has failed says so, and can be used again.

@@ -82,7 +82,7 @@ struct Waiting : Pair {
 
 TEST(BrokenFrames, AreCountedAndNotTaken) {
   Waiting job;
-  ASSERT_GT(job.good.size(), kFrameHeader + kFlitItem);
+  ASSERT_GT(job.good.size(), kFrameHeader + flit_item());
   std::uint64_t bad = 0;
   for (std::size_t bit = 0; bit < job.good.size() * 8; ++bit) {
     Bytes frame = job.good;
@@ -117,8 +117,8 @@ Bytes with_items(const Bytes& good, std::span<const std::byte> items) {
 
 TEST(BrokenFrames, FlitsWithAWrongBitAreReported) {
   const Bytes items = bytes_of(decode(Waiting().good)->items);
-  ASSERT_EQ(items.size() % kFlitItem, 0U);
-  for (std::size_t at = 0; at < items.size(); at += kFlitItem) {
+  ASSERT_EQ(items.size() % flit_item(), 0U);
+  for (std::size_t at = 0; at < items.size(); at += flit_item()) {
     for (std::size_t bit = 8; bit < 8 + mt_pkg::kFlitBits; ++bit) {  // behind the virtual channel
       Bytes wrong = items;
       wrong[at + bit / 8] ^= std::byte{1} << (bit % 8);
@@ -134,7 +134,7 @@ TEST(BrokenFrames, ItemsThatAreCutOffAreReported) {
   for (std::size_t size = 0; size < items.size(); ++size) {
     Waiting job;
     const Bytes frame = with_items(job.good, std::span(items).first(size));
-    if (size % kFlitItem == 0) {
+    if (size % flit_item() == 0) {
       EXPECT_TRUE(job.hears(frame)) << size;  // it may still get the rest
       continue;
     }

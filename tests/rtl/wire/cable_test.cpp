@@ -168,5 +168,26 @@ TEST(Cable, NumbersOfFramesGoRound) {
   EXPECT_THROW(a.receive(wild, {}), Error);
 }
 
+/// Both ends have to be of one mind how wide flits are.
+TEST(Cable, FlitsOfAnotherWidthAreRefused) {
+  Places wide = kPlaces;
+  wide.shape = FlitShape(64);
+  Cable here({0, 1, 0}, 0, kFrameBytes, kPlaces), there({1, 0, 0}, 0, kFrameBytes, wide);
+  here.put_flit(numbered(1));
+  std::string said;
+  here.flush({}, [&](std::span<const std::byte> frame) {
+    try {
+      there.receive(*decode(frame), {});
+    } catch (const Error& error) {
+      said = error.what();
+    }
+  });
+  EXPECT_EQ(said,
+            "frame: expected flits of 64 bytes from rank 0, got some of 16; give all ranks the "
+            "same flit_bytes");
+  LinkFlit flit;
+  EXPECT_FALSE(there.take_flit(flit));
+}
+
 }  // namespace
 }  // namespace multitree::rtl

@@ -12,11 +12,11 @@
 namespace multitree::rtl {
 namespace {
 
-LinkFlit flit_of(std::uint32_t seed) {
+LinkFlit flit_of(std::uint32_t seed, FlitShape shape = {}) {
   std::mt19937 random(seed);
   LinkFlit flit{
       .valid = true, .vc = static_cast<std::uint8_t>(random() % mt_pkg::kNumVc), .bits = {}};
-  for (std::size_t b = 0; b < mt_pkg::kFlitBits; ++b) {
+  for (std::size_t b = 0; b < shape.bits(); ++b) {
     flit.bits[b / 32] |= static_cast<std::uint32_t>(random() & 1) << (b % 32);
   }
   return flit;
@@ -62,6 +62,26 @@ TEST(Frame, SaysWhatWasWrittenWithTheHighestByteFirst) {
   EXPECT_TRUE(left.empty());
 }
 
+TEST(Frame, SaysHowWideItsFlitsAre) {
+  for (const std::uint32_t bytes : kFlitBytes) {
+    const FlitShape shape(bytes);
+    std::vector<std::byte> items;
+    append_flit(items, flit_of(3, shape), shape);
+    append_credit(items, 1);
+    EXPECT_EQ(items.size(), 2 + (8 * bytes + 10 + 7) / 8);
+    auto frame = decode(encode({.way = {}, .shape = shape, .items = items}));
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->shape.bytes(), bytes);
+    const auto item = take_item(frame->items, frame->shape);
+    ASSERT_TRUE(item);
+    EXPECT_EQ(item->flit.bits, flit_of(3, shape).bits);
+    EXPECT_EQ(frame->items.size(), 1U);
+    items.at(items.size() - 2) |= std::byte{0x80};  // behind its last bit
+    std::span<const std::byte> left = items;
+    EXPECT_FALSE(take_item(left, shape));
+  }
+}
+
 /// Ethernet fills short frames up.
 TEST(Frame, IgnoresWhatIsBehindIt) {
   std::vector<std::byte> items;
@@ -94,7 +114,7 @@ TEST(Frame, ItemsThatAreNoneAreNotTaken) {
   }
   std::vector<std::byte> long_flit = items;
   long_flit.back() |= std::byte{1} << (mt_pkg::kFlitBits % 8);
-  for (const auto& wrong : {std::vector<std::byte>(kFlitItem, std::byte{mt_pkg::kNumVc}),
+  for (const auto& wrong : {std::vector<std::byte>(flit_item(), std::byte{mt_pkg::kNumVc}),
                             std::vector<std::byte>(1, std::byte{0x80 | mt_pkg::kNumVc}),
                             std::vector<std::byte>(1, std::byte{0xff}), long_flit}) {
     std::span<const std::byte> left = wrong;

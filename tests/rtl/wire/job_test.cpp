@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Case {
   HardwareType type = HardwareType::Fp32;
   nic::FlowControl flow_control = nic::FlowControl::Message;
   multitree::Collective collective = multitree::Collective::AllReduce;
+  std::uint32_t flit_bytes = 16;
 };
 
 /// Which ranks are hardware.
@@ -33,6 +35,7 @@ std::vector<WireReport> run(const Case& one, Mix mix, std::uint64_t bytes, doubl
   const Schedule schedule = make_schedule(one.algorithm, topology, one.collective, Rank{0});
   nic::Parameters parameters;
   parameters.flow_control = one.flow_control;
+  parameters.flit_bytes = one.flit_bytes;
   parameters = nic::as_hardware(parameters);
   parameters.element_bytes = bytes_of(one.type);
   WireJob job{.schedule = schedule,
@@ -161,8 +164,33 @@ TEST(WireJob, HaveNoMoreChannelsThanHardware) {
   expect_refused([&] { run_in_memory(job); }, "at most 4 virtual channels");
   job.parameters.virtual_channels = 2;
   expect_right(run_in_memory(job));
+  job.parameters.flit_bytes = 48;
+  expect_refused([&] { run_in_memory(job); }, "expected flit_bytes 16 or 32 or 64, got 48");
   job.parameters.flit_bytes = 64;
-  expect_refused([&] { run_in_memory(job); }, "nic job: expected flits of 16 bytes");
+  job.parameters.send_words = 24;
+  job.parameters.add_words = 32;
+  expect_refused([&] { run_in_memory(job); }, "send_words 512 and add_words 512");
+}
+
+/// Ways of more than two links have a flit of their own, last flits any number of elements.
+TEST(WireJob, FlitsMayBeWider) {
+  for (const std::uint32_t flit_bytes : {32U, 64U}) {
+    for (const auto& [network, algorithm, flow] :
+         {std::tuple{"mesh:2x3", "allreduce-optimal", nic::FlowControl::Message},
+          {"torus:4x4", "recursive-doubling", nic::FlowControl::Message},
+          {"torus:2x4", "multitree", nic::FlowControl::Packet},
+          {"star:5", "ring", nic::FlowControl::Packet},
+          {"star:5?switches=add,copy", "in-network?segments=2", nic::FlowControl::Message}}) {
+      for (const Mix mix : {Mix::None, Mix::Half, Mix::All}) {
+        for (const HardwareType type : {HardwareType::Fp32, HardwareType::Bf16}) {
+          SCOPED_TRACE(std::string(network) + " " + algorithm + " " + std::to_string(flit_bytes));
+          expect_right(
+              run({network, algorithm, type, flow, multitree::Collective::AllReduce, flit_bytes},
+                  mix, 5012, 0.01));
+        }
+      }
+    }
+  }
 }
 
 TEST(WireJob, SwitchesForward) {

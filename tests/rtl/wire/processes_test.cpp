@@ -149,7 +149,7 @@ TEST(WireProcesses, HearWhatIsWrongAtASwitch) {
   const auto begun = std::chrono::steady_clock::now();
   const Processes outcome = run_processes("star:4", 5, false, 0, [&](const Way& way, Bytes& bytes) {
     const auto frame = decode(bytes);
-    if (is_wrong || way.from != 2 || frame->items.size() < kFlitItem) return;
+    if (is_wrong || way.from != 2 || frame->items.size() < flit_item()) return;
     if ((frame->items[0] & std::byte{0x80}) != std::byte{}) return;  // a credit
     Bytes items(frame->items.begin(), frame->items.end());
     items[1] ^= std::byte{1};
