@@ -163,7 +163,7 @@ def names_all(netlab, multitree):
 def loses_its_share(netlab, program):
     """A cable that becomes slow carries what it can, and its half again when it is as fast as before."""
     with Two(netlab) as (name, file):
-        job = Job(netlab, program, name, file, 25, "stop", SIZES="large")
+        job = Job(netlab, program, name, file, 45, "stop", SIZES="large")
 
         def share(seconds=3):
             def sent():

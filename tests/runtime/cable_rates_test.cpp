@@ -21,7 +21,8 @@ using Rates = std::vector<std::uint32_t>;
 /// A sender of messages over cables of these rates, in Mbit/s.
 class Sender {
  public:
-  Sender(const Rates& declared, Rates real) : real_(std::move(real)), flows_(declared.size()) {
+  Sender(const Rates& declared, Rates real)
+      : real_(std::move(real)), flows_(declared.size()), free_(declared.size(), now_) {
     rates_.declare(declared);
   }
   void become(Rates real) { real_ = std::move(real); }
@@ -41,6 +42,8 @@ class Sender {
   CableRates& rates() { return rates_; }
   [[nodiscard]] int changes() const { return changes_; }
   void hold() { held_ = true; }
+  /// Cables let through at once what they could have carried while they were idle, up to so much.
+  void save_up(double bytes) { most_saved_ = bytes; }
 
  private:
   void send(std::size_t bytes) {
@@ -50,8 +53,12 @@ class Sender {
       if (shares[i] == 0) continue;
       // A round trip besides, and what other work on the processors does to it.
       const double noise = std::uniform_real_distribution(0.9, 1.1)(random_);
-      const auto took = std::chrono::microseconds(static_cast<std::int64_t>(
-          100 + noise * static_cast<double>(shares[i]) * 8 / std::max(real_[i], 1U)));
+      const std::chrono::duration<double, std::micro> idle = now_ - free_[i];
+      const double saved = std::min(most_saved_, idle.count() * real_[i] / 8);
+      const double slowly = std::max(0.0, static_cast<double>(shares[i]) - saved);
+      const auto took = std::chrono::microseconds(
+          static_cast<std::int64_t>(100 + noise * slowly * 8 / std::max(real_[i], 1U)));
+      free_[i] = now_ + took;
       flows_[i].bytes += shares[i];
       flows_[i].busy += took;
       if (held_) flows_[i].held += took;
@@ -64,6 +71,8 @@ class Sender {
   Rates real_;
   std::vector<Flow> flows_;
   CableRates::Clock::time_point now_{1h};
+  std::vector<CableRates::Clock::time_point> free_;
+  double most_saved_ = 0;
   std::mt19937 random_{7};
   int changes_ = 0;
   bool held_ = false;
@@ -89,6 +98,23 @@ TEST(CableRates, FollowACableThatBecomesSlowAndBack) {
   sender.become({100, 100});
   sender.run(2s);
   EXPECT_THAT(sender.rates().mbits(), ElementsAre(100, 100));
+}
+
+/// A cable with a small share has saved up for it, and seems faster than it is: the other is no
+/// slower for that.
+TEST(CableRates, BlameNoCableForWhatAnotherHasSavedUp) {
+  for (const std::size_t bytes : {std::size_t{60} << 10, std::size_t{2} << 20}) {
+    Sender sender({100, 100}, {100, 100});
+    sender.save_up(72'000);
+    sender.become({100, 20});
+    sender.run(3s, bytes);
+    sender.become({100, 100});
+    for (int i = 0; i < 100; ++i) {
+      sender.run(200ms, bytes);
+      ASSERT_EQ(sender.rates().left(0), 1) << bytes << ", " << i;
+    }
+    EXPECT_THAT(sender.rates().mbits(), ElementsAre(100, 100)) << bytes;
+  }
 }
 
 TEST(CableRates, FollowTheFastestOfWhatIsLeft) {

@@ -18,6 +18,7 @@ constexpr double kWindow = 0.15;
 constexpr double kLeastBusy = 0.03, kLeastBytes = 16 << 10;
 /// Kernels count busy time in ticks, so that less than some tell nothing.
 constexpr double kTicks = 0.01;
+constexpr double kBytesPerMbit = 1e6 / 8;
 /// Where the other end had no room for longer than this share of it, no cable is to blame.
 constexpr double kHeld = 0.1;
 /// Differences up to this are none: shares change where they are worth it.
@@ -36,7 +37,10 @@ bool CableRates::Cable::tells() const {
   return declared > 0 && (busy >= kLeastBusy || bytes >= kLeastBytes);
 }
 
-double CableRates::Cable::brings() const { return bytes / std::max(busy, kTicks) / declared; }
+/// What a cable had saved up while it carried little comes faster than it could bring it for long.
+double CableRates::Cable::brings() const {
+  return std::min(1.0, bytes / std::max(busy, kTicks) / (kBytesPerMbit * declared));
+}
 
 void CableRates::declare(const std::vector<std::uint32_t>& mbits) {
   cables_.resize(mbits.size());
