@@ -3,8 +3,8 @@
 // prove: PieceW=3 CntW=2
 // prove: PieceW=14 CntW=6
 // prove: PieceW=3 CntW=2 GroupW=2
-// prove: PieceW=3 CntW=2 flit=256
-// prove: PieceW=3 CntW=2 flit=512
+// prove long: PieceW=3 CntW=2 flit=256
+// prove long: PieceW=3 CntW=2 flit=512
 // steps: 3
 // cover: 9
 

@@ -2,7 +2,7 @@
 // with: pkg/mt_pkg.sv prim/mt_credit.sv check/mt_stream_check.sv
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 GroupW=2 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
-// prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=7 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2 flit=512
+// prove long: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=7 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2 flit=512
 // steps: 3
 // cover: 14
 
